@@ -24,7 +24,7 @@ export function parseAs<T>(text: string, schema: z.ZodType<T>): T {
 /** Converts the error of a read request into the outcome of the events that depend on it: they were certainly not sent. */
 export function outcomeOfReadError(error: unknown): Outcome {
   if (!(error instanceof AppError)) throw error;
-  if (error.code === 'outlet_unauthorised') return { is: 'unauthorised', answer: error.message };
+  if (error.code === 'outlet_unauthorized') return { is: 'unauthorized', answer: error.message };
   return { is: 'retry', answer: error.message, certain: true, afterMs: null };
 }
 

@@ -223,12 +223,12 @@ export class Forwarder {
       landed: boolean;
     },
   ): Promise<StepReport> {
-    const refusal = outcomes.find((outcome) => outcome.is === 'unauthorised');
+    const refusal = outcomes.find((outcome) => outcome.is === 'unauthorized');
     const waiting = outcomes.find((outcome) => outcome.is === 'retry' && outcome !== NOT_SENT);
     const pause: { paused: Pause; reason: string } | null =
       refusal === undefined
         ? null
-        : { paused: 'unauthorised', reason: `the receiver refused the credentials: ${refusal.answer}` };
+        : { paused: 'unauthorized', reason: `the receiver refused the credentials: ${refusal.answer}` };
     const nowMs = this.#deps.clock.now();
     await (await this.#deps.writer()).advanceOutlet({ name, cursor, ...what, pause, nowMs });
     return {
@@ -256,12 +256,12 @@ const NO_OUTCOME: Outcome = {
 };
 
 function isUndecided(outcome: Outcome | undefined): boolean {
-  return outcome === undefined || outcome.is === 'retry' || outcome.is === 'unauthorised';
+  return outcome === undefined || outcome.is === 'retry' || outcome.is === 'unauthorized';
 }
 
 /** Reports whether an event was certainly not accepted. */
 function isCertain(outcome: Outcome | undefined): boolean {
-  return outcome?.is === 'unauthorised' || (outcome?.is === 'retry' && outcome.certain) || outcome?.is === 'refused';
+  return outcome?.is === 'unauthorized' || (outcome?.is === 'retry' && outcome.certain) || outcome?.is === 'refused';
 }
 
 function exceptionOf(entryId: number, outcome: Outcome | undefined): OutletException[] {

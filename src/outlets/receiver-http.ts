@@ -97,7 +97,7 @@ export class ReceiverHttp {
     const { status, retryAfterMs } = answer;
     if (status >= 200 && status < 300) return { is: 'accepted' };
     const text = `HTTP ${status} ${this.displayText(answer.body)}`.trim();
-    if (status === 401 || status === 403) return { is: 'unauthorised', answer: text };
+    if (status === 401 || status === 403) return { is: 'unauthorized', answer: text };
     // A broken ingress answers with 404 or a redirect, so neither is a verdict on an event.
     if (status === 429 || status === 404 || status < 400) {
       return { is: 'retry', answer: text, certain: true, afterMs: retryAfterMs };
@@ -125,9 +125,9 @@ export class ReceiverHttp {
   requireBody(answer: Answer): string {
     const outcome = this.outcomeOf(answer);
     if (outcome.is === 'accepted' && answer.status !== null) return answer.body;
-    if (outcome.is === 'unauthorised') {
+    if (outcome.is === 'unauthorized') {
       const hint = 'check the credentials of the outlet and their permissions';
-      throw new AppError('outlet_unauthorised', `the receiver refused the credentials: ${outcome.answer}`, { hint });
+      throw new AppError('outlet_unauthorized', `the receiver refused the credentials: ${outcome.answer}`, { hint });
     }
     throw new AppError('outlet_unreachable', 'answer' in outcome ? outcome.answer : 'no usable answer', {
       retryable: outcome.is === 'retry',

@@ -15,7 +15,7 @@ export interface Receiver {
    */
   usage(period: string, customers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string> | null>;
   /**
-   * Checks credentials and meter without changing anything. Raises an AppError with a hint: `outlet_unauthorised` if the
+   * Checks credentials and meter without changing anything. Raises an AppError with a hint: `outlet_unauthorized` if the
    * credentials are refused, `outlet_mismatch` if the meter would not sum the events, `outlet_unreachable` without a usable
    * answer.
    */
@@ -86,4 +86,4 @@ export type Outcome =
    */
   | { is: 'retry'; answer: string; certain: boolean; afterMs: number | null }
   /** The credentials are refused: nothing more is sent until they are corrected. */
-  | { is: 'unauthorised'; answer: string };
+  | { is: 'unauthorized'; answer: string };

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { CLI } from '../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, runInEmptyFolder, workspaceSettings } from './world.ts';
 
+// cspell:ignore ledgr
+
 const FIVE_MISTAKES = {
   ledgr: { path: 'x' },
   log_level: 'loud',

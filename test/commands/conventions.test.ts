@@ -8,6 +8,8 @@ import { ProgressBar } from '../../src/commands/shared/progress.ts';
 import { CLI } from '../support/daemon-process.ts';
 import { createWorld, FIRST, parseJson, runInEmptyFolder } from './world.ts';
 
+// cspell:ignore creat exel explian lsit periood stauts verfy
+
 const ERASE_LINE = '\r\u001b[K';
 
 describe('options that all commands share', () => {

@@ -18,6 +18,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Check, examine } from './examine.ts';
 import { createWorld, FIRST, row, workspaceSettings } from './world.ts';
 
+// cspell:ignore acces
+
 const execFile = promisify(execFileWithCallback);
 type Said = Record<'stdout' | 'stderr', string>;
 

@@ -5,6 +5,8 @@ import { openBullmqQueue } from '../../src/queue/bullmq-queue.ts';
 import { startPrivateRedis } from '../../src/queue/redis/private-redis.ts';
 import { createWorld, FIRST, NOON, parseJson, row, SECOND, type World, workspaceSettings } from './world.ts';
 
+// cspell:ignore jmup
+
 const MINUTE_MS = 60_000;
 
 describe('status', () => {

@@ -7,6 +7,8 @@ import { sampleConfig } from '../../src/config/samples.ts';
 import type { Config } from '../../src/config/types.ts';
 import { ConfigError } from '../../src/core/errors.ts';
 
+// cspell:ignore akia
+
 export const WORKSPACE = `
   - id: ws-1
     base_url: https://data.example.com/

@@ -7,6 +7,8 @@ import { sampleConfig } from '../../src/config/samples.ts';
 import { fileSchema } from '../../src/config/schema/file-schema.ts';
 import { flag } from '../../src/core/text/setting-kinds.ts';
 
+// cspell:ignore wokers
+
 const ROOT = new URL('../../', import.meta.url);
 
 const validate = new Ajv2020({ strict: false, allErrors: true }).compile(

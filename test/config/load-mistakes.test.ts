@@ -5,6 +5,8 @@ import { loadConfig } from '../../src/config/load.ts';
 import { RULES } from '../../src/core/text/alert-words.ts';
 import { configCases, failure, WORKSPACE } from './config-cases.ts';
 
+// cspell:ignore consistancy htpp
+
 const cases = configCases();
 const { faultsOf, load, write } = cases;
 

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { addressRule, cronRule, identifierRule, payloadRule, redisRule, secretRule } from '../../src/config/rules.ts';
 import { isLoopbackHost } from '../../src/net/local-address.ts';
 
+// cspell:ignore mple wörk
+
 test('only addresses of this machine count as loopback', () => {
   for (const host of ['127.0.0.1', '127.9.8.7', 'localhost', 'LOCALHOST', '::1', '[::1]']) {
     expect(isLoopbackHost(host), host).toBe(true);

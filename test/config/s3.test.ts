@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { secretsOf } from '../../src/config/reading/secrets.ts';
 import { configCases, failure, shownInSample } from './config-cases.ts';
 
+// cspell:ignore akia
+
 const KEYS = 'region: eu-1, access_key_id: AKIA, secret_access_key: secret-of-s3';
 
 const cases = configCases();

@@ -4,6 +4,8 @@ import type { Config } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 import { plainConfig, workspaceConfig } from '../support/run/workspace-config.ts';
 
+// cspell:ignore cdefg fcdefg
+
 const OUTBOUND = { allowPrivate: false, timeoutMs: 10_000 };
 
 const base = plainConfig('/ledger.db');

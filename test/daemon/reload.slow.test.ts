@@ -10,6 +10,8 @@ import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startWorld } from './reload-world.ts';
 
+// cspell:ignore vjcm
+
 function command(
   folder: string,
   ...args: string[]

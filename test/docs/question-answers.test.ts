@@ -7,6 +7,8 @@ import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
+// cspell:ignore nocard
+
 const QUESTION = /^### (.+)\n\n```sql\n([\s\S]*?)```/gm;
 const TEXT = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
 

@@ -95,7 +95,7 @@ test('refused credentials pause the outlet at once', async () => {
   await publish(connection, [usageRecord('acme', 5)]);
   world.begin();
   expect((await world.run()).paused).toBe('the receiver refused the credentials: HTTP 401 who are you?');
-  expect(outletRow(connection)).toMatchObject({ paused: 'unauthorised', cursor: 0, flightTo: null });
+  expect(outletRow(connection)).toMatchObject({ paused: 'unauthorized', cursor: 0, flightTo: null });
   await world.run();
   expect(double.requests).toBe(1);
 

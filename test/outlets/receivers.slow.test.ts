@@ -54,10 +54,10 @@ describe.each(Object.entries(WORLDS))('%s', (_, startWorld) => {
   test('refuses wrong credentials, which appear in no answer or error', async () => {
     const { double, stranger } = await startWorld();
     const outcomes = await stranger.send([usageEvent('a', 5n), usageEvent('b', 5n)], NEVER);
-    expect(outcomes.map(({ is }) => is)).toEqual(['unauthorised', 'unauthorised']);
+    expect(outcomes.map(({ is }) => is)).toEqual(['unauthorized', 'unauthorized']);
     expect(JSON.stringify(outcomes)).not.toContain('Bearer');
-    expect(await rejection(stranger.probe(NEVER))).toMatchObject({ code: 'outlet_unauthorised' });
-    expect(await rejection(stranger.usage('2026-03', ['acme'], NEVER))).toMatchObject({ code: 'outlet_unauthorised' });
+    expect(await rejection(stranger.probe(NEVER))).toMatchObject({ code: 'outlet_unauthorized' });
+    expect(await rejection(stranger.usage('2026-03', ['acme'], NEVER))).toMatchObject({ code: 'outlet_unauthorized' });
     expect(double.held).toEqual([]);
   });
 

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../commands/world.ts';
 import { type PostgresServer, type Reader, startPostgres } from '../support/postgres.ts';
 
+// cspell:ignore cret
+
 let server: PostgresServer;
 beforeAll(async () => {
   server = await startPostgres();

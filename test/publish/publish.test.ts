@@ -9,6 +9,8 @@ import { NOON } from '../support/time/test-clock.ts';
 import { expectSameViews, financeViews } from './compare-views.ts';
 import { copyServer } from './copy-server.ts';
 
+// cspell:ignore 𝔘nicode
+
 const copies = copyServer();
 
 /** The same ledger twice, as a copy of its file is. */

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { begin, clientOf, freePort, openQueue, privateRedis, recordingLogger, until } from './support.ts';
 
+// cspell:ignore cret
+
 const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const, attempt: 1 });
 
 describe('while Redis is away', () => {

@@ -3,6 +3,8 @@ import { describeTarget } from '../../src/queue/redis/target.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { begin, openQueue, privateRedis, recordingLogger, until } from './support.ts';
 
+// cspell:ignore notaport
+
 const job = (slot: string) => ({ workspaceId: 'ws', slot, kind: 'scheduled' as const, attempt: 1 });
 
 describe('while Redis is away', () => {

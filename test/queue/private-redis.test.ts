@@ -7,6 +7,8 @@ import { type PrivateRedis, startPrivateRedis } from '../../src/queue/redis/priv
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { clientOf, recordingLogger, until } from './support.ts';
 
+// cspell:ignore unstub
+
 const { logger, lines } = recordingLogger();
 const moduleUrl = new URL('../../src/queue/redis/private-redis.ts', import.meta.url).href;
 let folder: string;

@@ -11,6 +11,8 @@ import {
   type SlotHistory,
 } from '../../src/queue/slots.ts';
 
+// cspell:ignore nows
+
 const at = (iso: string): number => Date.parse(iso);
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 

@@ -4,6 +4,8 @@ import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { countTenants, namedTenants, nearTenants } from '../../src/reports/queries/tenants.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
+// cspell:ignore amce globexcorp ucstomer umbrela
+
 const MANY = 100_000;
 
 /** Two workspaces: one with these tenants, and one with many. */

@@ -11,6 +11,8 @@ import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { failOnce, fileOf, isPart, MIB, NAME, PREFIX, upload } from './upload-setup.ts';
 
+// cspell:ignore akiaother
+
 const isComplete = ({ method, query }: S3Server['requests'][number]) => method === 'POST' && query.has('uploadId');
 
 test.each([

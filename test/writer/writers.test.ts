@@ -11,6 +11,8 @@ import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
+// cspell:ignore abababab abababababab
+
 const CLAIM = {
   workspaceId: 'ws-1',
   workspaceName: 'Test',

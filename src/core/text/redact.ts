@@ -1,11 +1,11 @@
-/** Replaces every known secret in a text. Secrets are recognised by value, so it does not matter where they appear. */
+/** Replaces every known secret in a text. Secrets are recognized by value, so it does not matter where they appear. */
 export type Redactor = (text: string) => string;
 
 const REPLACEMENT = '[redacted]';
 /** Shorter values are ordinary words too often: `doctor` warns of them. */
 const MINIMUM_LENGTH = 4;
 
-/** Parts of a longer encoded text are recognised from this many bytes of the secret on. */
+/** Parts of a longer encoded text are recognized from this many bytes of the secret on. */
 const MINIMUM_PART = 8;
 
 /** From this length on, no ordinary word contains the secret by chance, so it is replaced inside longer words as well. */
@@ -18,7 +18,7 @@ interface Form {
 }
 
 /**
- * Builds a redactor for these values. Each is recognised as it is, in lower and upper case, escaped inside JSON, percent-encoded, as
+ * Builds a redactor for these values. Each is recognized as it is, in lower and upper case, escaped inside JSON, percent-encoded, as
  * base64 or base64url (alone or inside a longer text, as `user:password` is), and as hex of either case. Longer forms are replaced
  * first, so that one secret inside another leaves no rest.
  */

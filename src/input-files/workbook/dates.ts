@@ -1,3 +1,5 @@
+// cspell:ignore dmyhs
+
 /** Number formats with these ids are dates or times (ECMA-376 part 1, 18.8.30); those from 27 to 58 in languages of Asia. */
 const DATE_FORMAT_IDS: readonly [from: number, to: number][] = [
   [14, 22],

@@ -95,7 +95,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
     const call = { method: 'POST' as const, base: outlet.streamUrl, path: '/v2/billing/meter_event_stream', body };
     const answer = await http.call({ ...call, headers: headers(token) }, signal);
     const outcome = http.outcomeOf(answer);
-    if (outcome.is !== 'unauthorised' || answer.status === null) return outcome;
+    if (outcome.is !== 'unauthorized' || answer.status === null) return outcome;
     session = null;
     const expired = errorOf(answer.body)?.code === 'billing_meter_event_session_expired';
     return expired ? { is: 'retry', answer: outcome.answer, certain: true, afterMs: 0 } : outcome;

@@ -55,7 +55,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
     async probe(signal) {
       const outcome = http.outcomeOf(await post(`${ledgerId}-probe`, [], false, signal));
       if (outcome.is === 'accepted' || outcome.is === 'refused') return;
-      const code = outcome.is === 'unauthorised' ? 'outlet_unauthorised' : 'outlet_unreachable';
+      const code = outcome.is === 'unauthorized' ? 'outlet_unauthorized' : 'outlet_unreachable';
       const hint = 'check the url and secret of the outlet, the network, and that the receiver runs';
       throw new AppError(code, outcome.answer, { hint });
     },

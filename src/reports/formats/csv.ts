@@ -17,7 +17,7 @@ const BLANK_START = /^[\t\r\n]/;
 export interface CsvStyle {
   /** If true, fields are separated by semicolons and decimals use a comma. */
   isGerman?: boolean;
-  /** If true, the file begins with a byte order mark, by which Excel recognises UTF-8. */
+  /** If true, the file begins with a byte order mark, by which Excel recognizes UTF-8. */
   bom?: boolean;
   /** If true, text is written unchanged, for machines. A spreadsheet may run it as a formula. */
   raw?: boolean;

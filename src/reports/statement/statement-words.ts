@@ -1,3 +1,6 @@
+// cspell:ignore abgeschlossen abrechnung anfragen aufstockung beendet berechnet betrag inklusive korrektur
+// cspell:ignore mindestbetrag monat nicht noch ohne positionen preis rabatt schätzung stufe summe unter verbrauch
+
 /** The fixed words of a statement by the language of its letterhead. */
 const ENGLISH = {
   statement: 'Statement',

@@ -173,7 +173,7 @@ function isTooLarge(error: unknown): boolean {
 function unpackFault(error: unknown): BodyFault {
   return errorCode(error) === 'Z_BUF_ERROR'
     ? new BodyFault('cut_off', 'the compressed response is truncated')
-    : new BodyFault('not_gzip', 'the response is labeled gzip but is not');
+    : new BodyFault('not_gzip', 'the response is labelled gzip but is not');
 }
 
 function tooLong(maxBytes: number): BodyFault {

@@ -1,3 +1,5 @@
+// cspell:ignore mred
+
 /** Names that try to act on what shows them: line breaks, terminal codes, markup, mentions, links, direction. */
 export const HOSTILE_NAMES = [
   'acme\r\nBcc: victim@example.com\r\n\r\nFAKE',

@@ -4,6 +4,8 @@ import { testPayload } from '../../../src/alerts/messages/test-message.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { startConnectProxy } from '../../support/net/connect-proxy.ts';
 
+// cspell:ignore cret
+
 const createdAt = '2026-03-20T12:00:00.000Z';
 const message = {
   notificationId: 'msg_1',

@@ -7,6 +7,8 @@ import { HOSTILE_NAMES } from './hostile.ts';
 import { startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';
 
+// cspell:ignore msgapi tcid
+
 /** Teams takes 28 KB as it counts, which is up to half as much again as is sent. */
 const LARGEST_BYTES = 18_000;
 

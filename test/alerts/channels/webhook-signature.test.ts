@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { webhookKey, webhookSignature } from '../../../src/alerts/channels/webhook-signature.ts';
 
+// cspell:ignore pässword
+
 const BODY = '{"tenant_id":"Zoë","credits":9007199254740993}';
 
 describe('the webhook signature', () => {

@@ -8,6 +8,8 @@ import { systemKind } from '../../../src/alerts/rules/rules.ts';
 import { RULES, type RuleName, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
+// cspell:ignore escalat
+
 /** Words of our own making, which say nothing to somebody who is woken by them. */
 const OURS =
   /\bover:|\bpace|\bcertain|\bfinal\b|\bstake\b|heads? for|dead letter|takes what|escalat|\bfir(?:es|ed|ing)\b/i;

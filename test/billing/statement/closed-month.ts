@@ -7,6 +7,8 @@ import { renderJson } from '../../../src/reports/formats/json.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
+// cspell:ignore söhne
+
 const JANUARY = { workspaceId: 'ws-1', period: '2026-01', nowMs: NOON };
 
 /** Closes January with this many tenants (`tenant-0` with 1,000 credits, `tenant-1` with 2,000) and returns the statements and the digest. */

@@ -14,6 +14,8 @@ import { Random } from '../../support/random.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { verifyText } from './verify-text.ts';
 
+// cspell:ignore bcdfghjkmnpqrstvwxz
+
 const LEDGERS = Number(process.env.TENANT_LEDGERS ?? 20);
 const SEED = Number(process.env.TENANT_SEED ?? Date.now() % 0x7fff_ffff);
 const PERIOD = '2026-01';

@@ -19,6 +19,8 @@ import { createClosedMonth } from './closed-month.ts';
 import { oracleSays } from './statement-oracle.ts';
 import { verifyText } from './verify-text.ts';
 
+// cspell:ignore enant
+
 const FILE = fileURLToPath(new URL('../../../dist/verify-statement.mjs', import.meta.url));
 
 /** Returns whether the program and the oracle accept a statement. They must agree. */

@@ -3,6 +3,8 @@ import { notifications } from '../../support/messages.ts';
 import { createWorld, FIRST, parseJson, SECOND } from '../world.ts';
 import { jumpOfGlobex } from './jump-of-globex.ts';
 
+// cspell:ignore jmup
+
 const UNTIL = '2026-03-01';
 const IN_FORCE = ['--until', UNTIL, '--reason', 'expected'];
 

@@ -5,6 +5,8 @@ import { stringify } from 'yaml';
 import { brokenRules, readFocus } from '../../billing/focus/focus-rules.ts';
 import { copiesOf, createWorld, FIRST, NOON, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
+// cspell:ignore emea
+
 const HOUR = 3_600_000;
 const CARD = { name: 'standard', from_period: '2025-12', currency: 'EUR', price_per_credit: '0.0125', minimum: '15' };
 const USAGE = [row('acme', '2026-01', 1000), row('acme', '2026-02', 5000), row('globex', '2026-01', 2000)];

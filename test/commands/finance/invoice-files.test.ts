@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { copiesOf, createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
+// cspell:ignore größe söhne
+
 /** January: acme 12,150.00 EUR, zoë 75.50 EUR, tokyo 7,500 JPY. */
 const createBilled = copiesOf(async () => {
   const usage = [row('acme', '2026-01', 1_215_000), row('zoe', '2026-01', 7550), row('tokyo', '2026-01', 7500)];

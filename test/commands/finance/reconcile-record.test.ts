@@ -6,6 +6,8 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { copiesOf, createWorld, FIRST, parseJson, row, type World } from '../world.ts';
 
+// cspell:ignore extf ohne rechnungen
+
 const SECOND = { ...FIRST, id: 'ws-2', api_key_id: 'ak_second', secret_key: 'sk_second_not_a_secret' };
 const CARDS = [
   { name: 'euro', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' },

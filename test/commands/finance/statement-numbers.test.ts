@@ -6,6 +6,8 @@ import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { copiesOf, FIRST, parseJson, workspaceSettings } from '../world.ts';
 import { buildNumbered, close, LOGO, numbersOf, SECOND } from './numbered-statements.ts';
 
+// cspell:ignore anfragen größe söhne
+
 const createNumbered = copiesOf(buildNumbered);
 
 const LETTERHEAD = {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createWorld, FIRST, NOON, parseJson, row, SECOND, type World, workspaceSettings } from '../world.ts';
 
+// cspell:ignore amce
+
 const HOUR_MS = 3_600_000;
 
 async function syncedTwice(): Promise<World> {

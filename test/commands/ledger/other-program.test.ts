@@ -4,6 +4,8 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { createWorld, FIRST, type World } from '../world.ts';
 
+// cspell:ignore uled
+
 const COMMANDS = [
   'sync',
   'sync --json',

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { inertJson, inertText } from '../../../src/core/text/inert-text.ts';
 
+// cspell:ignore söhne שלום مرحبا
+
 test('escape sequences and control characters are shown, not obeyed', () => {
   expect(inertText('\x1b[2J\x1b]0;owned\x07')).toBe('\\u001b[2J\\u001b]0;owned\\u0007');
   expect(inertText('a\r\nb\tc\x7f\u009b31m')).toBe('a\\u000d\\u000ab\\u0009c\\u007f\\u009b31m');

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRedactor, withoutOpaqueRuns } from '../../../src/core/text/redact.ts';
 
+// cspell:ignore abcdefy bxbxb mwrong päss päsß späss unwrong wrongé wröng
+
 test.each([
   { form: 'as it is', text: (secret: string) => `key ${secret} end` },
   { form: 'inside JSON', text: (secret: string) => JSON.stringify({ key: secret }) },

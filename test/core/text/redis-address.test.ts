@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseRedisAddress } from '../../../src/core/text/redis-address.ts';
 
+// cspell:ignore vate
+
 const NOBODY = { username: '', password: '', db: 0 };
 
 test.each([

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { askAsStranger as ask, basic, bearer, serve, TOKEN } from './served.ts';
 
+// cspell:ignore detrics
+
 test('every page except /healthz and /readyz requires the token, as Bearer or as a password', async () => {
   const server = await serve();
   for (const path of ['/healthz', '/readyz']) expect((await ask(server, path)).status).toBe(200);

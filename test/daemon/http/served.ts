@@ -8,6 +8,8 @@ import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { MEASURED, PAGES } from './measured.ts';
 
+// cspell:ignore tökén
+
 export const TOKEN = 'a-long-tökén-of-this-test';
 export const logger = createLogger({ level: 'silent' });
 export const COUNTS = { waiting: 1, active: 2, delayed: 3, completed: 4, failed: 5 };

@@ -10,6 +10,8 @@ import { daemonFolder } from '../../support/daemon-folder.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ECOSYSTEM, Pm2World } from './pm2-world.ts';
 
+// cspell:ignore redises
+
 const OWN_NODE = fileURLToPath(new URL('../../../node_modules/node/bin/node', import.meta.url));
 
 let world: Pm2World;

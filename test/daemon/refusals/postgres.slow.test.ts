@@ -6,6 +6,8 @@ import { connectTo, type PostgresServer, type Reader, startPostgres } from '../.
 import { expectBars, recovered, runCommand } from './degraded.ts';
 import type { RefusalRow } from './refusal-harness.ts';
 
+// cspell:ignore cret
+
 interface PostgresRow {
   name: string;
   phases?: RefusalRow['phases'];

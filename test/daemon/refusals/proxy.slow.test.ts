@@ -6,6 +6,8 @@ import { privateAuthority } from '../../support/net/self-signed.ts';
 import { expectBars, FAILING_BACKUP, recovered } from './degraded.ts';
 import type { RefusalRow } from './refusal-harness.ts';
 
+// cspell:ignore cret
+
 const HOST = 'hooks.test';
 const REMEDIES = {
   407: /set both in `proxy` or HTTPS_PROXY/,

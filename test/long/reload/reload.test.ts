@@ -11,6 +11,8 @@ import { eventually } from '../../support/eventually.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
+// cspell:ignore wrokers
+
 const SECONDS = Number(process.env.RELOAD_SECONDS ?? 60);
 const EDITS = Number(process.env.RELOAD_EDITS ?? 200);
 const SEED = Number(process.env.RELOAD_SEED ?? 1);

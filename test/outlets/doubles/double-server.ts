@@ -55,7 +55,7 @@ export interface Double {
 export interface Behaviour {
   /** The bearer token that is right for a call; null: this one needs none. */
   token(question: Question): string | null;
-  unauthorised(question: Question): Reply;
+  unauthorized(question: Question): Reply;
   callsPerSecond: number;
   tooMany: Reply;
   answer(question: Question, held: Held[]): Reply;
@@ -76,7 +76,7 @@ export async function startDouble(options: DoubleOptions, behaviour: Behaviour):
 
   const reply = (question: Question): Reply => {
     const token = behaviour.token(question);
-    if (token !== null && question.headers.authorization !== `Bearer ${token}`) return behaviour.unauthorised(question);
+    if (token !== null && question.headers.authorization !== `Bearer ${token}`) return behaviour.unauthorized(question);
     const at = Math.floor(options.now() / 1000);
     second = second.at === at ? { at, calls: second.calls + 1 } : { at, calls: 1 };
     return second.calls > perSecond ? behaviour.tooMany : behaviour.answer(question, held);

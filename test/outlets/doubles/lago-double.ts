@@ -121,7 +121,7 @@ export async function startLago(options: LagoOptions): Promise<Double> {
 
   return startDouble(options, {
     token: () => options.apiKey,
-    unauthorised: () => ({ status: 401, body: { status: 401, error: 'Unauthorized' } }),
+    unauthorized: () => ({ status: 401, body: { status: 401, error: 'Unauthorized' } }),
     callsPerSecond: 500,
     tooMany: {
       status: 429,

@@ -136,7 +136,7 @@ export async function startMetronome(options: MetronomeOptions): Promise<Metrono
 
   return startDouble(options, {
     token: () => options.token,
-    unauthorised: () => ({ status: 401, body: { message: 'Unauthorized' } }),
+    unauthorized: () => ({ status: 401, body: { message: 'Unauthorized' } }),
     callsPerSecond: 1000,
     tooMany: { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many requests' } },
     answer(question, held) {

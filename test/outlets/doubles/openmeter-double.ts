@@ -9,6 +9,8 @@ import {
   sumBetween,
 } from './double-server.ts';
 
+// cspell:ignore afwakhe
+
 /**
  * OpenMeter, as its documentation and its own source (github.com/openmeterio/openmeter at 7e57a394) say.
  *
@@ -122,7 +124,7 @@ export async function startOpenMeter(options: OpenMeterOptions): Promise<OpenMet
 
   const double = await startDouble(options, {
     token: () => options.apiKey,
-    unauthorised: () => problem(401, 'Unauthorized'),
+    unauthorized: () => problem(401, 'Unauthorized'),
     callsPerSecond: Number.POSITIVE_INFINITY,
     tooMany: { status: 429, headers: { 'retry-after': '1' } },
     breakDown: (question, held) => {

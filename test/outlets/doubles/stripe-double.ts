@@ -9,6 +9,8 @@ import {
   sumBetween,
 } from './double-server.ts';
 
+// cspell:ignore mtrusg
+
 /**
  * Stripe's billing meters, as far as its documentation goes. The stream of v2 is there and v1's meter events are not: v1
  * takes one event a call, 1,000 calls a second and one at a time for each customer and meter (docs.stripe.com,
@@ -182,7 +184,7 @@ export async function startStripe(options: StripeOptions): Promise<StripeDouble>
 
   const double = await startDouble(options, {
     token: ({ path }) => (path === '/v2/billing/meter_event_stream' ? null : apiKey),
-    unauthorised: () => v1Refusal(401, 'Invalid API Key provided: sk_test_*****'),
+    unauthorized: () => v1Refusal(401, 'Invalid API Key provided: sk_test_*****'),
     callsPerSecond: 10_000,
     tooMany: { status: 429, headers: { 'retry-after': '1' }, body: v2Error('rate_limit', 'Too many requests.') },
     answer,

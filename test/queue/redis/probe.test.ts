@@ -6,6 +6,8 @@ import { connectRedis } from '../../../src/queue/redis/connection.ts';
 import { probeCommands, probeRedis } from '../../../src/queue/redis/probe.ts';
 import { clientOf, redisForAll } from '../support.ts';
 
+// cspell:ignore rcall
+
 /** The scripts that a queue and a worker of ours run: adding, taking, finishing, returning, renewing and counting jobs. */
 const SCRIPTS = [
   ...['addStandardJob', 'moveToActive', 'moveToFinished', 'moveStalledJobsToWait', 'moveJobFromActiveToWait'],

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { defuseFormulas } from '../../../src/reports/formats/csv.ts';
 import { renderCsv } from './render-csv.ts';
 
+// cspell:ignore mred
+
 test('raw text is written unchanged', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (id) => {

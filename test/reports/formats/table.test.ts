@@ -5,6 +5,8 @@ import type { TableColumn } from '../../../src/reports/formats/columns.ts';
 import { renderTable, textWidth, wrapText } from '../../../src/reports/formats/table.ts';
 import { startCpuTime } from '../../support/time/test-clock.ts';
 
+// cspell:ignore mbad mgood
+
 interface Row {
   tenant: string;
   credits: bigint | null;
@@ -52,11 +54,11 @@ test('colours appear only on request and do not change the layout', () => {
     { tenant: 'good', credits: 2n },
   ];
   const plain = renderTable(rows, styled);
-  const colored = renderTable(rows, styled, { color: true });
+  const coloured = renderTable(rows, styled, { color: true });
   expect(plain).not.toContain('\x1b');
-  expect(colored).toContain('\x1b[31mbad\x1b[39m');
-  expect(colored).not.toContain('\x1b[31mgood');
-  expect(stripVTControlCharacters(colored)).toBe(plain);
+  expect(coloured).toContain('\x1b[31mbad\x1b[39m');
+  expect(coloured).not.toContain('\x1b[31mgood');
+  expect(stripVTControlCharacters(coloured)).toBe(plain);
 });
 
 test('long text wraps to the width of the terminal and numbers stay whole', () => {

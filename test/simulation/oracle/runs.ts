@@ -1,6 +1,8 @@
 import { PromiseBroken } from './fault.ts';
 import type { LedgerView } from './ledger-view.ts';
 
+// cspell:ignore manieth nobodys unblamed
+
 interface RunRow {
   run_key: bigint;
   run_id: string;

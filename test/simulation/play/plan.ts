@@ -19,6 +19,8 @@ import {
 } from './draw-scenes.ts';
 import type { Happening } from './happening.ts';
 
+// cspell:ignore ümlaut
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;

@@ -13,6 +13,8 @@ import { onTestFinished } from 'vitest';
 import type { S3Access, S3Place } from '../../../src/config/types.ts';
 import type { Identity } from './self-signed.ts';
 
+// cspell:ignore akiatest
+
 export const ACCESS_KEY = 'AKIATEST';
 export const SECRET_KEY = 'sk+of/this/test+s3';
 export const BUCKET = 'our-bucket';

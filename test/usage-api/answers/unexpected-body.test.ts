@@ -112,9 +112,9 @@ describe('a 2xx response that is not from the API', () => {
     expect(error.hint).toMatch(/another API/);
   });
 
-  it('describes a body that is labeled gzip but is not', async () => {
+  it('describes a body that is labelled gzip but is not', async () => {
     const error = await errorOf(answer(200, LOGIN, { ...HTML, 'content-encoding': 'gzip' }));
-    expect(error.message).toMatch(/labeled gzip but is not: a login page \(status 200, text\/html/);
+    expect(error.message).toMatch(/labelled gzip but is not: a login page \(status 200, text\/html/);
   });
 });
 

@@ -9,6 +9,8 @@ import { addRowDigest } from './row-digest.ts';
 import { columnsOf, schemaObjects } from './schema-objects.ts';
 import { LedgerError, ledgerErrorOf } from './sqlite-errors.ts';
 
+// cspell:ignore uled
+
 /** Older versions of SQLite can corrupt a WAL database when a checkpoint resets the log under a writer. */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5000;

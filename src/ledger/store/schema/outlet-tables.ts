@@ -26,7 +26,7 @@ export const outlets = sqliteTable('outlets', {
    * Why nothing is sent: paused by hand, credentials rejected, unknown state of the receiver, restored from a backup;
    * null while active.
    */
-  paused: text('paused', { enum: ['hand', 'unauthorised', 'uncertain', 'restored'] }),
+  paused: text('paused', { enum: ['hand', 'unauthorized', 'uncertain', 'restored'] }),
   reason: text('reason'),
   changedAt: text('changed_at').notNull(),
   /** The last comparison with the receiver's records, and JSON of the differences. */

@@ -13,6 +13,8 @@ import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
+// cspell:ignore ffee
+
 const CARD = { name: 'all', from_period: '2026-01', currency: 'EUR', included_credits: 100, discount_percent: '10' };
 const CARDS = [
   {

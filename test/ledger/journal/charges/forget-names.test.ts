@@ -9,6 +9,8 @@ import { verifyText } from '../../../billing/statement/verify-text.ts';
 import { closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../../../support/open-ledger.ts';
 import { NOON } from '../../../support/time/test-clock.ts';
 
+// cspell:ignore februaria januaria martia
+
 const OF = { workspaceId: 'ws-1', nowMs: NOON };
 
 /** Named before January was read, after its close, and after February's. */

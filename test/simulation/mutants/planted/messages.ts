@@ -1,5 +1,7 @@
 import type { Planted } from './all.ts';
 
+// cspell:ignore nobodys
+
 /** How messages reach their receivers. */
 export const MESSAGES: Planted = {
   'src/alerts/outbox/deliveries.ts': {
