@@ -447,11 +447,11 @@ CREATE TABLE alert_notified (
   at text,
   at_once integer,
   revision integer NOT NULL DEFAULT 0,
-  owed text,
-  owed_at text,
-  goes_with text,
+  pending text,
+  pending_at text,
+  batch text,
   due_at text,
-  due_set_at text,
+  scheduled_at text,
   failures integer NOT NULL DEFAULT 0,
   given_up integer NOT NULL DEFAULT 0,
   delivery_key integer,
@@ -460,9 +460,9 @@ CREATE TABLE alert_notified (
   FOREIGN KEY (delivery_key) REFERENCES deliveries (delivery_key)
 ) STRICT;
 --> statement-breakpoint
-CREATE INDEX alert_notified_due ON alert_notified (due_at, due_set_at) WHERE due_at IS NOT NULL;
+CREATE INDEX alert_notified_due ON alert_notified (due_at, scheduled_at) WHERE due_at IS NOT NULL;
 --> statement-breakpoint
-CREATE INDEX alert_notified_owed ON alert_notified (channel, given_up) WHERE owed IS NOT NULL;
+CREATE INDEX alert_notified_pending ON alert_notified (channel, given_up) WHERE pending IS NOT NULL;
 --> statement-breakpoint
 CREATE INDEX alert_notified_by_delivery ON alert_notified (delivery_key) WHERE delivery_key IS NOT NULL;
 --> statement-breakpoint
@@ -523,14 +523,14 @@ CREATE TABLE deliveries (
   failures integer NOT NULL DEFAULT 0,
   created_at text NOT NULL,
   due_at text,
-  due_set_at text,
+  scheduled_at text,
   delivered_at text,
   last_error text
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX deliveries_notification_id_unique ON deliveries (notification_id);
 --> statement-breakpoint
-CREATE INDEX deliveries_due ON deliveries (due_at, due_set_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_due ON deliveries (due_at, scheduled_at) WHERE due_at IS NOT NULL;
 --> statement-breakpoint
 CREATE INDEX deliveries_dead ON deliveries (created_at) WHERE state = 'dead';
 --> statement-breakpoint

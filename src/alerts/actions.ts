@@ -7,7 +7,7 @@ import { alertFeedback, alerts, alertTransitions, silences } from '../ledger/sto
 import { and, eq, gt, isNull, query } from '../ledger/store/schema/drizzle.ts';
 import { findWorkspace } from '../ledger/store/subjects.ts';
 import { evaluateAgain } from './outbox/evaluate-due.ts';
-import { ALWAYS, type MuteTimes } from './pipeline/time-intervals.ts';
+import { ALWAYS, type TimeIntervals } from './pipeline/time-intervals.ts';
 import { requireAlerts } from './state/alert-store.ts';
 import type { FeedbackRequest } from './state/feedback.ts';
 
@@ -32,7 +32,7 @@ export interface SilenceRequest {
   upToCredits: bigint | null;
   beginsMs?: number | null;
   untilMs: number;
-  times?: MuteTimes;
+  times?: TimeIntervals;
   reason: string;
   by: string;
   nowMs: number;

@@ -1,10 +1,11 @@
 import { isoTime } from '../core/clock.ts';
 import type { RetiringWorkspace } from '../ledger/journal/retire-workspace.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { AlertBook } from './outbox/alert-book.ts';
 import { moveDelivery } from './outbox/deliveries.ts';
 import type { DeliveryState } from './outbox/delivery-states.ts';
+import { notifyChannels } from './outbox/notify-channels.ts';
 import type { ChannelRoute } from './pipeline/route.ts';
+import { AlertBook } from './state/alert-book.ts';
 import { renameOwnAlerts } from './state/alert-store.ts';
 
 export interface Ending extends RetiringWorkspace {
@@ -33,7 +34,7 @@ export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by,
     routes,
   });
   for (const alert of book.open()) book.expire(alert);
-  return book.finish().changes.filter(({ silent }) => !silent).length;
+  return notifyChannels(book).changes.filter(({ silent }) => !silent).length;
 }
 
 /**
@@ -42,8 +43,8 @@ export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by,
  */
 export function withdrawMessages(connection: LedgerDb, workspaceKey: number | null, nowMs: number): number {
   const isOwn = 'alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS @workspaceKey)';
-  const owed = `FROM alert_notified WHERE owed IS NOT NULL AND given_up = 0 AND ${isOwn}`;
-  const withdrawn = connection.prepare(`SELECT count(*) ${owed}`).pluck().get({ workspaceKey }) as number;
+  const pending = `FROM alert_notified WHERE pending IS NOT NULL AND given_up = 0 AND ${isOwn}`;
+  const withdrawn = connection.prepare(`SELECT count(*) ${pending}`).pluck().get({ workspaceKey }) as number;
   const underWay = connection.prepare(
     `SELECT delivery_key AS deliveryKey, state, min(${isOwn}) AS isWhole FROM deliveries JOIN delivery_members USING (delivery_key)
      WHERE due_at IS NOT NULL GROUP BY delivery_key HAVING max(${isOwn}) = 1`,
@@ -54,7 +55,7 @@ export function withdrawMessages(connection: LedgerDb, workspaceKey: number | nu
   }
   connection
     .prepare(
-      `UPDATE alert_notified SET owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL, due_set_at = NULL
+      `UPDATE alert_notified SET pending = NULL, pending_at = NULL, batch = NULL, due_at = NULL, scheduled_at = NULL
        WHERE delivery_key IS NULL AND ${isOwn}`,
     )
     .run({ workspaceKey });
@@ -80,7 +81,7 @@ export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
     const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null, routes: [] };
     const book = new AlertBook({ connection, ...nobody, actor: 'restore', seeding: false, at: isoTime(nowMs), nowMs });
     for (const alert of book.open()) book.expire(alert);
-    book.finish();
+    notifyChannels(book);
     renameOwnAlerts(connection);
   };
 }

@@ -11,7 +11,8 @@ import { periodKeyOf } from '../ledger/store/schema/keys.ts';
 import { tenantUsage } from '../ledger/store/schema/run-tables.ts';
 import { NO_USAGE, type UsageFigures } from './figures/usage-figures.ts';
 import { Curves, type KeptHistory } from './forecast/usage-history.ts';
-import { AlertBook } from './outbox/alert-book.ts';
+import { notifyChannels } from './outbox/notify-channels.ts';
+import type { NotifyContext } from './pipeline/notify-context.ts';
 import type { ChannelRoute } from './pipeline/route.ts';
 import { judgeJob } from './rules/job-failed/detect.ts';
 import { clear, UNDECIDED } from './rules/judgement.ts';
@@ -25,6 +26,7 @@ import type { UsageKind } from './rules/kind.ts';
 import { type AlertSubject, type Observation, observation } from './rules/observation.ts';
 import type { Detection, Known } from './rules/rule.ts';
 import { stopsReading, usageKind, usageRule, usageRulesWith } from './rules/rules.ts';
+import { AlertBook } from './state/alert-book.ts';
 import type { RunAlerts } from './state/alert-change.ts';
 import type { StoredAlert } from './state/alert-store.ts';
 import { readBasis } from './state/rule-snapshot.ts';
@@ -58,7 +60,7 @@ export function evaluateRun(
   const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
   const open = () =>
-    new AlertBook({
+    new AlertBook<NotifyContext>({
       connection,
       workspaceKey,
       workspaceId,
@@ -82,9 +84,9 @@ export function evaluateRun(
 }
 
 /** Says, last of all, whether all rules have looked at the run. */
-function finished(book: AlertBook, fault: string | null): RunAlerts {
+function finished(book: AlertBook<NotifyContext>, fault: string | null): RunAlerts {
   book.observe(judgeJob({ job: 'alerting', detail: fault }));
-  return book.finish();
+  return notifyChannels(book);
 }
 
 interface Evaluating {

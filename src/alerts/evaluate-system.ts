@@ -4,14 +4,15 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alerts } from '../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, prepared, sql } from '../ledger/store/schema/drizzle.ts';
 import { findWorkspace, upsertWorkspace } from '../ledger/store/subjects.ts';
-import { AlertBook } from './outbox/alert-book.ts';
 import { type DirectMessage, noteHeard } from './outbox/emergency.ts';
-import type { BookContext } from './pipeline/book-context.ts';
+import { notifyChannels } from './outbox/notify-channels.ts';
+import type { NotifyContext } from './pipeline/notify-context.ts';
 import type { Notifying } from './pipeline/route.ts';
 import { type JobHealth, judgeJob } from './rules/job-failed/detect.ts';
 import type { Observation } from './rules/observation.ts';
 import { judgeFailedRun, type RunFault } from './rules/sync-failed/detect.ts';
 import { judgeStale } from './rules/sync-stale/detect.ts';
+import { AlertBook } from './state/alert-book.ts';
 import type { RunAlerts } from './state/alert-change.ts';
 import { isOpenAlert } from './state/alert-store.ts';
 
@@ -88,11 +89,11 @@ const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
 function raise(
   connection: LedgerDb,
   seen: Observation,
-  about: Pick<BookContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs' | 'routes'>,
+  about: Pick<NotifyContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs' | 'routes'>,
   beforeTelling: () => void = () => undefined,
 ): RunAlerts {
   const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });
   book.observe(seen);
   beforeTelling();
-  return book.finish();
+  return notifyChannels(book);
 }

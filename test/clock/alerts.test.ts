@@ -5,7 +5,7 @@ import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/forecast/
 import { Curves } from '../../src/alerts/forecast/usage-history.ts';
 import { acceptAll } from '../../src/alerts/outbox/accept-all.ts';
 import { nextSummaryMs } from '../../src/alerts/pipeline/route.ts';
-import { readMutes } from '../../src/alerts/pipeline/silence.ts';
+import { readSilences } from '../../src/alerts/pipeline/silence.ts';
 import type { Judgement } from '../../src/alerts/rules/judgement.ts';
 import { advance, type JudgingContext } from '../../src/alerts/state/lifecycle.ts';
 import { isoTime } from '../../src/core/clock.ts';
@@ -35,7 +35,8 @@ playTable([
       const early = addSilence(connection, { ...set, rule: 'jump', untilMs: before + HOUR_MS, nowMs: before });
       const late = addSilence(connection, { ...set, rule: 'drop', untilMs: wrong + HOUR_MS, nowMs: wrong });
       const by = (rule: 'jump' | 'drop', nowMs: number) =>
-        readMutes(connection, 1, nowMs).by({ rule, tenantId: 'acme', period: '2026-03', credits: null })?.id ?? null;
+        readSilences(connection, 1, nowMs)({ rule, tenantId: 'acme', period: '2026-03', credits: null }).silence?.id ??
+        null;
       expect([by('jump', right), by('drop', right)]).toEqual([early, late]);
       expect([by('jump', before + HOUR_MS), by('drop', wrong + HOUR_MS - 1)]).toEqual([null, late]);
       expect(by('drop', wrong + HOUR_MS)).toBeNull();
@@ -83,7 +84,7 @@ playTable([
       evaluateJob(connection, { job: 'export', detail: 'x' }, notifying(connection, wrong));
       // As what is not urgent waits for the next hour of the digest.
       const dueMs = nextSummaryMs(8, wrong);
-      connection.prepare("UPDATE alert_notified SET goes_with = 'digest', due_at = ?").run(isoTime(dueMs));
+      connection.prepare("UPDATE alert_notified SET batch = 'digest', due_at = ?").run(isoTime(dueMs));
       const hours = Array.from({ length: 25 }, (_, hour) => right + hour * HOUR_MS);
       expect(hours.flatMap((nowMs) => answerWaiting(connection, 'accepted', nowMs))).toHaveLength(1);
     },

@@ -8,7 +8,7 @@ import { daemonFolder, ONE_TICK } from '../support/daemon-folder.ts';
 import { startDaemonProcess } from '../support/daemon-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { viewLedger } from '../support/ledger-view.ts';
-import { countByState, messages, owedMessages } from '../support/messages.ts';
+import { countByState, messages, pendingNotifications } from '../support/messages.ts';
 import { current, ledgerOf, sandboxOf, socketOf, startSyncing } from './syncing-daemon.ts';
 
 test('a second signal ends the daemon at once; the next start takes over the run and applies it', async () => {
@@ -64,7 +64,7 @@ test('a digest missed during a downtime is sent once, and a daemon killed while 
     connection.exec(sql);
     connection.close();
   };
-  alter("UPDATE alert_notified SET due_at = '2026-01-02T07:00:00.000Z' WHERE goes_with = 'digest'");
+  alter("UPDATE alert_notified SET due_at = '2026-01-02T07:00:00.000Z' WHERE batch = 'digest'");
 
   const killed = startDaemonProcess(folder);
   await eventually(() => expect(received()).toHaveLength(1));
@@ -73,7 +73,7 @@ test('a digest missed during a downtime is sent once, and a daemon killed while 
   expect(countByState(view)).toEqual({ pending: 1 });
 
   // Not to wait until the dead sender's hold on it has run out, in the ledger and in the queue, which is lost with it.
-  alter('UPDATE deliveries SET due_at = due_set_at WHERE due_at IS NOT NULL');
+  alter('UPDATE deliveries SET due_at = scheduled_at WHERE due_at IS NOT NULL');
   const redis = new Redis(socketOf(folder));
   await redis.flushall();
   redis.disconnect();
@@ -102,7 +102,7 @@ test('an undelivered notification is reported under another id once the daemon r
   expect(await sync()).toBe(0);
   expect(ids()).toHaveLength(1);
   const view = viewLedger(ledgerOf(folder));
-  expect(owedMessages(view)).toMatchObject([{ event: 'opened', failures: 1 }]);
+  expect(pendingNotifications(view)).toMatchObject([{ event: 'opened', failures: 1 }]);
 
   status = 204;
   const daemon = startDaemonProcess(folder);

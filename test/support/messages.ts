@@ -38,11 +38,11 @@ export interface Message {
 }
 
 /** What is owed to a channel, and no message says yet. */
-export interface OwedMessage {
+export interface NotificationRow {
   channel: string;
   event: string;
   tenant: string | null;
-  goesWith: 'group' | 'digest' | null;
+  batch: 'group' | 'digest' | null;
   dueAt: string | null;
   failures: number;
   givenUp: boolean;
@@ -96,14 +96,14 @@ export function pendingMessages(ledger: Ledger): Message[] {
 }
 
 /** What waits to be made, in the order of the alerts. */
-export function owedMessages(ledger: Ledger): OwedMessage[] {
-  const owed = `SELECT n.*, t.tenant_id FROM alert_notified n JOIN alerts a USING (alert_key) LEFT JOIN tenants t USING (tenant_key)
-    WHERE n.owed IS NOT NULL AND n.delivery_key IS NULL ORDER BY n.alert_key, n.channel`;
-  return read(ledger, owed).map((row) => ({
+export function pendingNotifications(ledger: Ledger): NotificationRow[] {
+  const pending = `SELECT n.*, t.tenant_id FROM alert_notified n JOIN alerts a USING (alert_key) LEFT JOIN tenants t USING (tenant_key)
+    WHERE n.pending IS NOT NULL AND n.delivery_key IS NULL ORDER BY n.alert_key, n.channel`;
+  return read(ledger, pending).map((row) => ({
     channel: row.channel as string,
-    event: String(row.owed).split(' ')[0] ?? '',
+    event: String(row.pending).split(' ')[0] ?? '',
     tenant: row.tenant_id as string | null,
-    goesWith: row.goes_with as OwedMessage['goesWith'],
+    batch: row.batch as NotificationRow['batch'],
     dueAt: row.due_at as string | null,
     failures: Number(row.failures),
     givenUp: Number(row.given_up) === 1,
@@ -111,17 +111,14 @@ export function owedMessages(ledger: Ledger): OwedMessage[] {
 }
 
 /** How many messages are in each state, and how many are owed that were not given up; of one channel when it is given. */
-export function countByState(
-  ledger: Ledger,
-  channel?: string,
-): Partial<Record<MessageState | 'owed' | 'held', number>> {
+export function countByState(ledger: Ledger, channel?: string): Partial<Record<MessageState | 'due' | 'held', number>> {
   const counts: ReturnType<typeof countByState> = {};
   const count = (state: keyof typeof counts, of: string): void => {
     if (channel === undefined || of === channel) counts[state] = (counts[state] ?? 0) + 1;
   };
   for (const message of messages(ledger)) count(message.state, message.channel);
-  for (const { channel: of, goesWith, givenUp } of owedMessages(ledger)) {
-    if (!givenUp) count(goesWith === 'digest' ? 'held' : 'owed', of);
+  for (const { channel: of, batch, givenUp } of pendingNotifications(ledger)) {
+    if (!givenUp) count(batch === 'digest' ? 'held' : 'due', of);
   }
   return counts;
 }
@@ -164,7 +161,7 @@ export function plantMessage(connection: LedgerDb, message: PlantedMessage): voi
   const dueAt = DELIVERY_TABLE[state].claim === null ? null : createdAt;
   const deliveryKey = connection
     .prepare(
-      `INSERT INTO deliveries (notification_id, channel, form, payload, state, created_at, due_at, due_set_at)
+      `INSERT INTO deliveries (notification_id, channel, form, payload, state, created_at, due_at, scheduled_at)
        VALUES (?, ?, 'single', ?, ?, ?, ?, ?) RETURNING delivery_key`,
     )
     .pluck()

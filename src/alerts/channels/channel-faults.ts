@@ -34,15 +34,15 @@ export function endFaultsOfOthers(connection: LedgerDb, notifying: Notifying): v
 }
 
 function undelivered(connection: LedgerDb, channel: string): string {
-  const { owed, newest } = connection
+  const { pending, newest } = connection
     .prepare(
-      `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND owed IS NOT NULL) AS owed,
+      `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND pending IS NOT NULL) AS pending,
          (SELECT payload ->> '$.summary' FROM deliveries WHERE channel = @channel AND state IN ('dead', 'possible', 'refused')
             AND coalesce(payload ->> '$.cause', '') NOT LIKE '${OF_CHANNEL}%'
           ORDER BY created_at DESC, delivery_key DESC LIMIT 1) AS newest`,
     )
-    .get({ channel }) as { owed: number; newest: string | null };
-  if (owed === 0) return '';
+    .get({ channel }) as { pending: number; newest: string | null };
+  if (pending === 0) return '';
   const said = newest === null ? '' : `; the newest is "${newest.replace(/\.$/, '')}"`;
-  return ` ${counted(owed, 'alert was', 'alerts were')} not delivered${said}`;
+  return ` ${counted(pending, 'alert was', 'alerts were')} not delivered${said}`;
 }

@@ -6,7 +6,7 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantNamesByKey } from '../../ledger/store/tenant-names.ts';
 import { phaseOf } from '../figures/period-phase.ts';
-import type { BookContext } from '../pipeline/book-context.ts';
+import type { NotifyContext } from '../pipeline/notify-context.ts';
 import type { ChannelRoute } from '../pipeline/route.ts';
 import { clear } from '../rules/judgement.ts';
 import { type Observation, observation } from '../rules/observation.ts';
@@ -58,12 +58,12 @@ const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', exp
 
 /** Makes messages of alerts, by the figures that the last run has stored. */
 export class MessageComposer {
-  readonly #context: Omit<BookContext, 'routes'>;
+  readonly #context: Omit<NotifyContext, 'routes'>;
   readonly #evidenceOf;
   readonly #nameOf;
   readonly #asOfMs: number;
 
-  constructor(context: Omit<BookContext, 'routes'>) {
+  constructor(context: Omit<NotifyContext, 'routes'>) {
     const { connection, workspaceKey, runKey, nowMs, priceOf = null } = context;
     this.#context = context;
     this.#evidenceOf = createEvidence(connection, priceOf);

@@ -1,8 +1,8 @@
 import type { ToldEvent } from '../../core/text/alert-words.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
-import type { OfAll } from '../pipeline/bulk-pending.ts';
 import { causeMessage } from '../rules/message.ts';
 import { RULE_TABLE, type UsageRule } from '../rules/rules.ts';
+import type { TenantCounts } from '../state/bulk-pending.ts';
 import type { Facts } from './facts/facts.ts';
 import { grouped, signed } from './facts/names.ts';
 import { baselineMonth, monthOf, placeOf, settled, subjectOf, toldCredits } from './facts/phrases.ts';
@@ -13,7 +13,7 @@ const NAMED = 5;
 const BEGINS: readonly ToldEvent[] = ['opened', 'again', 'worse'];
 
 /** What a message that stands for several says; the largest come first. */
-export function groupLine(all: readonly Facts[], ofAll: OfAll): string {
+export function groupLine(all: readonly Facts[], ofAll: TenantCounts): string {
   const [first] = all;
   if (first === undefined) return '';
   const rule = RULE_TABLE[first.rule];
@@ -64,7 +64,7 @@ function expectedOf(facts: Facts, foretold: boolean): bigint {
 }
 
 /** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */
-function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: OfAll): string {
+function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: TenantCounts): string {
   const [first] = all as [Facts];
   const place = placeOf(first);
   const likelyHere = all.filter(({ level }) => level === 'likely').length;

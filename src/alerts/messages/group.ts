@@ -1,5 +1,5 @@
-import type { OfAll } from '../pipeline/bulk-pending.ts';
 import type { ChannelRoute } from '../pipeline/route.ts';
+import type { TenantCounts } from '../state/bulk-pending.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { messageId } from './compose.ts';
 import { groupLine, sumOf } from './group-sentence.ts';
@@ -12,7 +12,7 @@ import { renderPayload } from './notification.ts';
  */
 export function groupMessages<T extends Rendered>(
   all: readonly T[],
-  { route, at, ofAll, mostBytes }: { route: ChannelRoute; at: string; ofAll: OfAll; mostBytes: number },
+  { route, at, ofAll, mostBytes }: { route: ChannelRoute; at: string; ofAll: TenantCounts; mostBytes: number },
 ): MadeMessage<T>[] {
   const sorted = [...all].sort(byChange);
   const told = sorted.map(({ notification }) => notification);

@@ -6,9 +6,7 @@ import { compose } from './compose-due.ts';
 import { claimDelivery, recordAttempt } from './deliveries.ts';
 import { dueDeliveries, isAnythingDue } from './due.ts';
 
-const summariesNow = preparedSql(
-  "UPDATE alert_notified SET due_at = ? WHERE goes_with = 'digest' AND due_at IS NOT NULL",
-);
+const summariesNow = preparedSql("UPDATE alert_notified SET due_at = ? WHERE batch = 'digest' AND due_at IS NOT NULL");
 
 /** Has every channel take what it is owed now, and what waits for a daily summary: as receivers do that are always there. */
 export function acceptAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {

@@ -7,14 +7,14 @@ import { dailySummaries } from '../messages/digest.ts';
 import { groupMessages } from '../messages/group.ts';
 import type { MadeMessage, Rendered } from '../messages/message-parts.ts';
 import { renderPayload } from '../messages/notification.ts';
-import { GROUPED, isOutOfLine } from '../pipeline/group.ts';
+import { GROUPED, isOutlier } from '../pipeline/group.ts';
 import { type ChannelRoute, hourOf, type Notifying, nextSummaryMs } from '../pipeline/route.ts';
 import { stopsReading } from '../rules/rules.ts';
 import { mostBytesOf } from './channel-states.ts';
 import { moveDelivery, writeDelivery } from './deliveries.ts';
 import { dueMoments } from './due.ts';
 import { evaluateDue } from './evaluate-due.ts';
-import type { DueMessage } from './notifier.ts';
+import type { DueNotification } from './notify-channels.ts';
 
 const DAY_MS = 86_400_000;
 /** So many tenants that are told of the same are one message. */
@@ -29,13 +29,13 @@ const MOST_A_CALL = 20;
 const OUTDATED_MS = 60_000;
 
 interface Member extends Rendered {
-  due: DueMessage;
+  due: DueNotification;
   revision: number;
   payload: string;
 }
 
 /**
- * Asks once more what is so for everything that is due, and makes messages of what each channel is owed: single ones, groups and
+ * Asks once more what is so for everything that is due, and makes messages of what each channel is pending: single ones, groups and
  * the daily summary. Their bytes are written down, to be sent as they are. Returns how many were made.
  */
 export function compose(connection: LedgerDb, notifying: Notifying): number {
@@ -68,15 +68,15 @@ const busyChannels = preparedSql(
 /** A wait that a clock ahead of this one has begun begins now, as long as it was meant to be; a question is asked now. */
 function restartWaits(connection: LedgerDb, nowMs: number): void {
   const { at, latest } = dueMoments(nowMs);
-  const seconds = 'round((julianday(due_at) - julianday(due_set_at)) * 86400, 3)';
+  const seconds = 'round((julianday(due_at) - julianday(scheduled_at)) * 86400, 3)';
   const restarted = `strftime('%Y-%m-%dT%H:%M:%fZ', @at, max(0, ${seconds}) || ' seconds')`;
   for (const [table, dueAt] of [
     ['deliveries', restarted],
-    ['alert_notified', `iif(owed IS NULL, @at, ${restarted})`],
+    ['alert_notified', `iif(pending IS NULL, @at, ${restarted})`],
   ]) {
     connection
       .prepare(
-        `UPDATE ${table} SET due_at = ${dueAt}, due_set_at = @at WHERE due_at IS NOT NULL AND due_set_at > @latest`,
+        `UPDATE ${table} SET due_at = ${dueAt}, scheduled_at = @at WHERE due_at IS NOT NULL AND scheduled_at > @latest`,
       )
       .run({ at, latest });
   }
@@ -110,9 +110,9 @@ class ChannelComposer {
   }
 
   /** Returns how many messages were made; what is left over stays due. */
-  compose(due: readonly DueMessage[]): number {
-    this.#digest(due.filter(({ wait }) => wait.goesWith === 'digest'));
-    const others = due.filter(({ wait }) => wait.goesWith !== 'digest');
+  compose(due: readonly DueNotification[]): number {
+    this.#digest(due.filter(({ pending }) => pending.batch === 'digest'));
+    const others = due.filter(({ pending }) => pending.batch !== 'digest');
     for (const members of groupsOf(others)) {
       if (this.#made >= MOST_A_CALL) break;
       const [first] = members;
@@ -122,21 +122,21 @@ class ChannelComposer {
     return this.#made;
   }
 
-  #single(due: DueMessage): void {
+  #single(due: DueNotification): void {
     const member = this.#render(due);
     const { notification, payload } = member;
     this.#write('single', { notificationId: notification.notification_id, payload, members: [member] });
   }
 
-  #group(due: readonly DueMessage[]): void {
+  #group(due: readonly DueNotification[]): void {
     const about = { route: this.#route, at: this.#at, mostBytes: this.#mostBytes };
     const members = due.map((one) => this.#render(one));
-    const ofAll = due[0]?.countOfAll() ?? { tenants: 0, likely: 0, reached: 0 };
+    const ofAll = due[0]?.countTenants() ?? { tenants: 0, likely: 0, reached: 0 };
     const messages = groupMessages(members, { ...about, ofAll });
     for (const message of messages) this.#write('group', message);
   }
 
-  #digest(due: readonly DueMessage[]): void {
+  #digest(due: readonly DueNotification[]): void {
     if (due.length === 0) return;
     const messages = dailySummaries(
       due.map((one) => this.#render(one)),
@@ -152,7 +152,7 @@ class ChannelComposer {
     for (const message of messages) this.#write('digest', message);
   }
 
-  #render(due: DueMessage): Member {
+  #render(due: DueNotification): Member {
     // By the clock, so that it rises even in a ledger that was restored from a copy.
     const revision = Math.max(due.revision + 1, Math.floor(this.#nowMs / 1000));
     const notification = due.compose(revision);
@@ -162,7 +162,7 @@ class ChannelComposer {
 
   #write(form: 'single' | 'group' | 'digest', { notificationId, payload, members }: MadeMessage<Member>): void {
     const { channel } = this.#route;
-    const failures = Math.max(...members.map(({ due }) => due.wait.failures));
+    const failures = Math.max(...members.map(({ due }) => due.pending.failures));
     const delivery = { notificationId, channel, form, payload, failures, at: this.#at };
     const about = members.map(({ due: { alert, event, notifiedCount }, revision }) => ({
       alert,
@@ -180,39 +180,39 @@ class ChannelComposer {
  * share a fault, and what has waited for each other. A group mutes nothing: each of its members counts as told. What is far out of
  * line is no part of what moves the others.
  */
-function groupsOf(due: readonly DueMessage[]): DueMessage[][] {
+function groupsOf(due: readonly DueNotification[]): DueNotification[][] {
   const gathered = new Set(due.filter(isGathered).map(kindOf));
-  const joins = (one: DueMessage): boolean =>
+  const joins = (one: DueNotification): boolean =>
     gathered.has(kindOf(one)) && (isGathered(one) || GROUPED.includes(one.event));
   const alike = Map.groupBy(due, (one) => JSON.stringify([kindOf(one), joins(one) || wordOf(one)]));
   return [...alike.values()].flatMap((members) => {
     const [first] = members;
     if (first === undefined || !isMany(members, joins(first) ? LEAST_GATHERED : LEAST_TENANTS)) return alone(members);
-    const outOfLine = members.filter(({ alert, event }) => isOutOfLine(alert, event));
+    const outOfLine = members.filter(({ alert, event }) => isOutlier(alert, event));
     const others = members.filter((one) => !outOfLine.includes(one));
     if (outOfLine.length === 0 || others.length === 0) return [members];
     return [...(outOfLine.length < LEAST_TENANTS ? alone(outOfLine) : [outOfLine]), others];
   });
 }
 
-function alone(members: readonly DueMessage[]): DueMessage[][] {
+function alone(members: readonly DueNotification[]): DueNotification[][] {
   return members.map((one) => [one]);
 }
 
 /** What one thing may have moved. */
-function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueMessage): string {
+function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueNotification): string {
   return JSON.stringify(stopsReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
 }
 
-function wordOf({ event }: DueMessage): string {
+function wordOf({ event }: DueNotification): string {
   return event === 'again' ? 'opened' : event;
 }
 
-function isGathered({ alert, wait }: DueMessage): boolean {
-  return !stopsReading(alert.rule) && wait.goesWith === 'group';
+function isGathered({ alert, pending }: DueNotification): boolean {
+  return !stopsReading(alert.rule) && pending.batch === 'group';
 }
 
-function isMany(members: readonly DueMessage[], leastTenants: number): boolean {
+function isMany(members: readonly DueNotification[], leastTenants: number): boolean {
   const [first] = members;
   if (first === undefined) return false;
   if (stopsReading(first.alert.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;

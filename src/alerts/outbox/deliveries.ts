@@ -44,14 +44,14 @@ export interface DeliveryMember {
 }
 
 const insertDelivery = preparedSql(
-  `INSERT INTO deliveries (notification_id, channel, form, payload, state, failures, created_at, due_at, due_set_at)
+  `INSERT INTO deliveries (notification_id, channel, form, payload, state, failures, created_at, due_at, scheduled_at)
        VALUES (@notificationId, @channel, @form, @payload, 'fresh', @failures, @at, @at, @at) RETURNING delivery_key`,
   'pluck',
 );
 const insertMember = inserter(deliveryMembers);
 const beginDelivery =
   preparedSql(`INSERT INTO alert_notified (alert_key, channel, delivery_key, revision) VALUES (@alertKey, @channel, @deliveryKey, @revision)
-     ON CONFLICT DO UPDATE SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, due_set_at = NULL`);
+     ON CONFLICT DO UPDATE SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, scheduled_at = NULL`);
 
 /** Writes down a message that is to be sent now. Inside the caller's transaction. */
 export function writeDelivery(
@@ -71,7 +71,7 @@ export function writeDelivery(
 
 const selectOne =
   preparedSql(`SELECT delivery_key AS deliveryKey, notification_id AS notificationId, channel, payload, state, attempts, failures,
-       due_set_at AS claimedAt, due_at <= @at AS isDue, (SELECT count(*) FROM delivery_members m WHERE m.delivery_key = d.delivery_key) AS members
+       scheduled_at AS claimedAt, due_at <= @at AS isDue, (SELECT count(*) FROM delivery_members m WHERE m.delivery_key = d.delivery_key) AS members
      FROM deliveries d WHERE notification_id = @notificationId`);
 
 type KnownDelivery = ClaimedDelivery &
@@ -93,7 +93,7 @@ export function claimDelivery(
       const next = DELIVERY_TABLE[known.state].claim;
       if (next === null || (known.state === 'fresh' && !isServed)) return null;
       const claimedAt = isoTime(nowMs);
-      const wait = { dueAt: isoTime(nowMs + CLAIM_MS), dueSetAt: claimedAt };
+      const wait = { dueAt: isoTime(nowMs + CLAIM_MS), scheduledAt: claimedAt };
       update(connection, known.deliveryKey, { state: next.state, ...wait });
       const { channel, payload, attempts, failures, members } = known;
       return { notificationId, channel, payload, attempts, failures, members, claimedAt };
@@ -122,7 +122,7 @@ export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void
     attempts,
     failures,
     dueAt: isOver ? null : retryAt,
-    dueSetAt: isOver ? null : now,
+    scheduledAt: isOver ? null : now,
     lastError: error,
     ...(next.state === 'delivered' ? { deliveredAt: now } : {}),
     ...(next.state === 'refused' ? { payload: onlySentence } : {}),
@@ -151,8 +151,8 @@ export function moveDelivery(
   if (next === null) return;
   const isOver = next.members !== undefined;
   const wait = isOver
-    ? { dueAt: null, dueSetAt: null, payload: onlySentence }
-    : { dueAt: now, dueSetAt: now, failures: 0 };
+    ? { dueAt: null, scheduledAt: null, payload: onlySentence }
+    : { dueAt: now, scheduledAt: now, failures: 0 };
   update(connection, deliveryKey, { state: next.state, ...wait });
   if (next.members !== undefined)
     affectMembers(connection, next.members, { deliveryKey, now, dueAt: now, failures: null });
@@ -226,7 +226,7 @@ interface MemberMoment {
 }
 
 /** Asked for anew at `@now`. */
-const ASKED = 'due_at = @now, due_set_at = @now';
+const ASKED = 'due_at = @now, scheduled_at = @now';
 const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM delivery_members m
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
 /** What the channel was told last is what the message says, and no later one has said it again. */
@@ -245,16 +245,16 @@ const EFFECTS: Record<MemberEffect, readonly string[]> = {
     `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, notified_count = m.notified_count,
        measure = m.measure, open = m.event <> 'closed', at = iif(m.event <> 'closed' OR n.at IS NULL, @now, n.at),
        at_once = iif(m.event <> 'closed' OR n.at_once IS NULL, d.form <> 'digest', n.at_once),
-       owed = NULL, owed_at = NULL, goes_with = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${ASKED}
+       pending = NULL, pending_at = NULL, batch = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${ASKED}
      FROM delivery_members m JOIN deliveries d USING (delivery_key)
      WHERE n.delivery_key = @deliveryKey AND m.delivery_key = n.delivery_key AND m.alert_key = n.alert_key`,
   ],
   freed: [
-    `UPDATE alert_notified SET delivery_key = NULL, due_at = @dueAt, due_set_at = @now, failures = coalesce(@failures, failures)
+    `UPDATE alert_notified SET delivery_key = NULL, due_at = @dueAt, scheduled_at = @now, failures = coalesce(@failures, failures)
      WHERE delivery_key = @deliveryKey`,
   ],
   given_up: [
-    `UPDATE alert_notified SET delivery_key = NULL, given_up = 1, due_at = NULL, due_set_at = @now,
+    `UPDATE alert_notified SET delivery_key = NULL, given_up = 1, due_at = NULL, scheduled_at = @now,
        failures = coalesce(@failures, failures) WHERE delivery_key = @deliveryKey`,
   ],
   forgotten: [
@@ -263,8 +263,8 @@ const EFFECTS: Record<MemberEffect, readonly string[]> = {
      WHERE ${IS_MEMBER} AND ${IS_TOLD_BY}`,
   ],
   dropped: [
-    `UPDATE alert_notified SET delivery_key = NULL, owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL,
-       due_set_at = NULL, failures = 0, given_up = 0 WHERE delivery_key = @deliveryKey`,
+    `UPDATE alert_notified SET delivery_key = NULL, pending = NULL, pending_at = NULL, batch = NULL, due_at = NULL,
+       scheduled_at = NULL, failures = 0, given_up = 0 WHERE delivery_key = @deliveryKey`,
   ],
 };
 
@@ -285,7 +285,7 @@ function affectMembers(connection: LedgerDb, effect: MemberEffect, moment: Membe
 function freeGivenUp(connection: LedgerDb, channel: string, nowMs: number): void {
   const moment = { channel, now: isoTime(nowMs), before: isoTime(nowMs - DAY_MS) };
   const isFreed =
-    'n.channel = @channel AND n.given_up = 1 AND n.owed IS NOT NULL AND (n.failures > 0 OR n.due_set_at <= @before)';
+    'n.channel = @channel AND n.given_up = 1 AND n.pending IS NOT NULL AND (n.failures > 0 OR n.scheduled_at <= @before)';
   connection
     .prepare(
       `UPDATE deliveries SET state = 'refused' WHERE state = 'dead' AND channel = @channel AND delivery_key IN (

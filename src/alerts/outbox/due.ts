@@ -2,10 +2,10 @@ import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
-import { EVERYBODY } from './pending.ts';
+import { ALL_CHANNELS } from './pending.ts';
 
 /** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
-export const IS_DUE = '(due_at <= @at OR due_set_at > @latest)';
+export const IS_DUE = '(due_at <= @at OR scheduled_at > @latest)';
 
 export function dueMoments(nowMs: number): { at: string; latest: string } {
   return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
@@ -13,14 +13,14 @@ export function dueMoments(nowMs: number): { at: string; latest: string } {
 
 export function isAnythingDue(connection: LedgerDb, channels: readonly string[], nowMs: number): boolean {
   return (
-    selectAnyDue(connection).get({ channels: JSON.stringify([...channels, EVERYBODY]), ...dueMoments(nowMs) }) !==
+    selectAnyDue(connection).get({ channels: JSON.stringify([...channels, ALL_CHANNELS]), ...dueMoments(nowMs) }) !==
     undefined
   );
 }
 
 const selectAnyDue = preparedSql(`SELECT 1 FROM alert_notified WHERE due_at IS NOT NULL AND ${IS_DUE}
        AND channel IN (SELECT value FROM json_each(@channels))
-     UNION ALL SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND (due_set_at > @latest OR state = 'fresh') LIMIT 1`);
+     UNION ALL SELECT 1 FROM deliveries WHERE due_at IS NOT NULL AND (scheduled_at > @latest OR state = 'fresh') LIMIT 1`);
 
 const selectDue = preparedSql(`SELECT notification_id AS notificationId, channel
      FROM (SELECT *, row_number() OVER (PARTITION BY channel ORDER BY due_at, delivery_key) AS place FROM deliveries

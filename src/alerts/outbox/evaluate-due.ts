@@ -7,25 +7,30 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, asc, eq, notInArray, query, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
+import type { NotifyContext } from '../pipeline/notify-context.ts';
 import type { Notifying } from '../pipeline/route.ts';
-import { AlertBook } from './alert-book.ts';
+import { AlertBook } from '../state/alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
 import { dueMoments } from './due.ts';
-import type { DueMessage } from './notifier.ts';
-import { EVERYBODY } from './pending.ts';
+import type { DueNotification } from './notify-channels.ts';
+import { notificationsDue } from './notify-channels.ts';
+import { ALL_CHANNELS } from './pending.ts';
 
 /** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
-export function evaluateDue(connection: LedgerDb, notifying: Notifying, channels: readonly string[]): DueMessage[] {
+export function evaluateDue(
+  connection: LedgerDb,
+  notifying: Notifying,
+  channels: readonly string[],
+): DueNotification[] {
   const { at, latest } = dueMoments(notifying.nowMs);
   const keys = sql`(SELECT alert_key FROM alert_notified
-    WHERE due_at IS NOT NULL AND (due_at <= ${at} OR due_set_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, EVERYBODY])})))`;
-  const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, notifying).flatMap((book) => {
-    book.finish({ only: keys });
-    return book.due;
-  });
+    WHERE due_at IS NOT NULL AND (due_at <= ${at} OR scheduled_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, ALL_CHANNELS])})))`;
+  const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, notifying).flatMap((book) =>
+    notificationsDue(book, keys),
+  );
   connection
-    .prepare('UPDATE alert_notified SET due_at = NULL, due_set_at = NULL WHERE channel = ? AND due_at IS NOT NULL')
-    .run(EVERYBODY);
+    .prepare('UPDATE alert_notified SET due_at = NULL, scheduled_at = NULL WHERE channel = ? AND due_at IS NOT NULL')
+    .run(ALL_CHANNELS);
   return due;
 }
 
@@ -36,12 +41,12 @@ export function evaluateDue(connection: LedgerDb, notifying: Notifying, channels
 export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
   connection
     .prepare(
-      `INSERT INTO alert_notified (alert_key, channel, due_at, due_set_at)
-       SELECT a.alert_key, '${EVERYBODY}', @at, @at FROM alerts a
+      `INSERT INTO alert_notified (alert_key, channel, due_at, scheduled_at)
+       SELECT a.alert_key, '${ALL_CHANNELS}', @at, @at FROM alerts a
        WHERE (@workspaceKey IS NULL OR a.workspace_key = @workspaceKey)
          AND (a.state IN ${OPEN_ALERT_STATES_SQL}
            OR a.alert_key IN (SELECT n.alert_key FROM alert_notified n WHERE n.open = 1 OR n.due_at IS NOT NULL))
-       ON CONFLICT DO UPDATE SET due_at = excluded.due_at, due_set_at = excluded.due_set_at`,
+       ON CONFLICT DO UPDATE SET due_at = excluded.due_at, scheduled_at = excluded.scheduled_at`,
     )
     .run({ workspaceKey, at: isoTime(nowMs) });
 }
@@ -57,9 +62,9 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
       }
       connection
         .prepare(
-          `UPDATE alert_notified SET owed = NULL, owed_at = NULL, goes_with = NULL, due_at = NULL, due_set_at = NULL
-           WHERE delivery_key IS NULL AND (owed IS NOT NULL OR due_at IS NOT NULL)
-             AND channel <> '${EVERYBODY}' AND channel NOT IN (SELECT value FROM json_each(?))`,
+          `UPDATE alert_notified SET pending = NULL, pending_at = NULL, batch = NULL, due_at = NULL, scheduled_at = NULL
+           WHERE delivery_key IS NULL AND (pending IS NOT NULL OR due_at IS NOT NULL)
+             AND channel <> '${ALL_CHANNELS}' AND channel NOT IN (SELECT value FROM json_each(?))`,
         )
         .run(JSON.stringify(names));
       evaluateAgain(connection, null, nowMs);
@@ -68,7 +73,7 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
 }
 
 /** Of the workspaces that have such alerts, and that no other ledger reads. */
-function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook[] {
+function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook<NotifyContext>[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)

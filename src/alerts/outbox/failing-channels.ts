@@ -19,7 +19,7 @@ export function failingChannels(connection: Database.Database, names: readonly s
     .prepare(
       `SELECT min(due_at) FROM (
          SELECT due_at FROM alert_notified
-           WHERE channel = @channel AND owed IS NOT NULL AND given_up = 0 AND failures > 0
+           WHERE channel = @channel AND pending IS NOT NULL AND given_up = 0 AND failures > 0
          UNION ALL SELECT due_at FROM deliveries WHERE channel = @channel AND due_at IS NOT NULL AND failures > 0)`,
     )
     .pluck();

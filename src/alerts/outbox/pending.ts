@@ -1,19 +1,23 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
 import { placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
-import type { Notified } from '../pipeline/decide.ts';
-import { NO_WAIT, type Wait } from '../pipeline/schedule.ts';
+import type { LastNotification } from '../pipeline/decide.ts';
+import { NOTHING_PENDING, type PendingNotification } from '../pipeline/schedule.ts';
 
-/** Stands for every channel that was told nothing yet, and for all of them where something is to be asked again. */
-export const EVERYBODY = '*';
+/**
+ * The row of an alert for channels without one of their own: its baseline. Its `due_at` makes every channel decide again.
+ */
+export const ALL_CHANNELS = '*';
 
 type Row = typeof alertNotified.$inferSelect;
 
-export interface ChannelStanding {
-  /** Null: nothing, and it was there before anybody could be told. */
-  notified: Notified | null;
-  wait: Wait;
+/** The notifications of one alert on one channel. */
+export interface ChannelNotification {
+  /** Null: the channel was not notified of the alert. */
+  last: LastNotification | null;
+  pending: PendingNotification;
   revision: number;
+  /** The delivery in progress; null: none. */
   deliveryKey: number | null;
 }
 
@@ -24,14 +28,14 @@ const rowsOfAlerts = prepared((db) =>
     .where(sql`${alertNotified.alertKey} IN (SELECT value FROM json_each(${sql.placeholder('alertKeys')}) each)`),
 );
 
-export interface Standings {
-  of(alertKey: number, channel: string): ChannelStanding;
-  /** Somebody was told of it and not of its end, or something of it waits. */
-  isHeard(alertKey: number): boolean;
+export interface NotificationLog {
+  of(alertKey: number, channel: string): ChannelNotification;
+  /** Reports whether a channel has an open notification of the alert, or a decision about it is due. */
+  isActive(alertKey: number): boolean;
 }
 
-/** Reads what all channels have of alerts. */
-export function readStandings(connection: LedgerDb, alertKeys: readonly number[]): Standings {
+/** Reads the notifications of alerts on all channels. */
+export function readNotificationLog(connection: LedgerDb, alertKeys: readonly number[]): NotificationLog {
   const known = Map.groupBy(
     rowsOfAlerts(connection).all({ alertKeys: JSON.stringify(alertKeys) }),
     (row) => row.alertKey,
@@ -40,25 +44,26 @@ export function readStandings(connection: LedgerDb, alertKeys: readonly number[]
     of(alertKey, channel) {
       const rows = known.get(alertKey) ?? [];
       const row = rows.find((one) => one.channel === channel);
-      const last = row === undefined || row.event === null ? rows.find((one) => one.channel === EVERYBODY) : row;
+      const last = row === undefined || row.event === null ? rows.find((one) => one.channel === ALL_CHANNELS) : row;
       return {
-        notified: last === undefined ? null : notifiedOf(last),
-        wait: row ?? NO_WAIT,
+        last: last === undefined ? null : toLastNotification(last),
+        pending: row ?? NOTHING_PENDING,
         revision: row?.revision ?? 0,
         deliveryKey: row?.deliveryKey ?? null,
       };
     },
-    isHeard: (alertKey) => known.get(alertKey)?.some(({ open, dueAt }) => open === 1 || dueAt !== null) === true,
+    isActive: (alertKey) => known.get(alertKey)?.some(({ open, dueAt }) => open === 1 || dueAt !== null) === true,
   };
 }
 
-function notifiedOf({ event, episode, level, notifiedCount, measure, open, at, atOnce }: Row): Notified | null {
+function toLastNotification(row: Row): LastNotification | null {
+  const { event, episode, level, notifiedCount, measure: magnitude, open, at, atOnce } = row;
   if (event === null || episode === null || level === null || at === null) return null;
   return {
     event,
     episode,
     level,
-    measure,
+    magnitude,
     notifiedCount: notifiedCount ?? 0,
     open: open === 1,
     atMs: Date.parse(at),
@@ -66,41 +71,42 @@ function notifiedOf({ event, episode, level, notifiedCount, measure, open, at, a
   };
 }
 
-const WAIT = ['owed', 'owedAt', 'goesWith', 'dueAt', 'dueSetAt', 'failures', 'givenUp'] as const;
+const PENDING_COLUMNS = ['pending', 'pendingAt', 'batch', 'dueAt', 'scheduledAt', 'failures', 'givenUp'] as const;
 
-const putWait = prepared((db) =>
+const upsertPending = prepared((db) =>
   db
     .insert(alertNotified)
-    .values(placeholders(['alertKey', 'channel', ...WAIT]) as never)
+    .values(placeholders(['alertKey', 'channel', ...PENDING_COLUMNS]) as never)
     .onConflictDoUpdate({
       target: [alertNotified.alertKey, alertNotified.channel],
       set: {
-        owed: sql`excluded.owed`,
-        owedAt: sql`excluded.owed_at`,
-        goesWith: sql`excluded.goes_with`,
+        pending: sql`excluded.pending`,
+        pendingAt: sql`excluded.pending_at`,
+        batch: sql`excluded.batch`,
         dueAt: sql`excluded.due_at`,
-        dueSetAt: sql`excluded.due_set_at`,
+        scheduledAt: sql`excluded.scheduled_at`,
         failures: sql`excluded.failures`,
         givenUp: sql`excluded.given_up`,
       },
     }),
 );
 
-/** Writes down what a channel waits for, where that is another than before. */
-export function writeWait(
+/** Writes a channel's pending notification if it changed. */
+export function writePending(
   connection: LedgerDb,
   { alertKey, channel }: { alertKey: number; channel: string },
-  before: Wait,
-  wait: Wait,
+  before: PendingNotification,
+  pending: PendingNotification,
 ): void {
-  if (WAIT.some((name) => wait[name] !== before[name])) putWait(connection).run({ ...wait, alertKey, channel });
+  if (PENDING_COLUMNS.every((name) => pending[name] === before[name])) return;
+  upsertPending(connection).run({ ...pending, alertKey, channel });
 }
 
-/** What was there before anybody could be told of it is no news to anybody. */
+/** Records an alert as the baseline of every channel: later changes are compared with it, and it is not sent itself. */
 export function writeBaseline(connection: LedgerDb, alertKey: number): void {
   connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
 }
 
 const BASELINE = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, notified_count, measure, open, at, at_once)
-  SELECT a.alert_key, '${EVERYBODY}', 'baseline', a.episode, a.level, a.notified_count, a.measure, 0, a.last_changed_at, 0
+  SELECT a.alert_key, '${ALL_CHANNELS}', 'baseline', a.episode, a.level, a.notified_count, a.measure, 0, a.last_changed_at, 0
   FROM alerts a WHERE a.state IN ('firing', 'acknowledged')`;

@@ -112,10 +112,10 @@ function retryNow(connection: LedgerDb, channels: readonly string[], now: string
   const isOwn = 'failures > 0 AND due_at IS NOT NULL AND channel IN (SELECT value FROM json_each(@channels))';
   const request = { now, channels: JSON.stringify(channels) };
   const [free, possible] = [
-    `UPDATE alert_notified SET due_at = @now, due_set_at = @now, failures = 0 WHERE ${isOwn}`,
+    `UPDATE alert_notified SET due_at = @now, scheduled_at = @now, failures = 0 WHERE ${isOwn}`,
     // What somebody has in hand was taken less than a minute ago.
-    `UPDATE deliveries SET due_at = @now, due_set_at = @now, failures = 0
-     WHERE ${isOwn} AND state = 'possible' AND julianday(due_at) - julianday(due_set_at) > 60.5 / 86400`,
+    `UPDATE deliveries SET due_at = @now, scheduled_at = @now, failures = 0
+     WHERE ${isOwn} AND state = 'possible' AND julianday(due_at) - julianday(scheduled_at) > 60.5 / 86400`,
   ].map((statement) => connection.prepare(statement).run(request).changes);
   return (free ?? 0) + (possible ?? 0);
 }
@@ -126,7 +126,7 @@ function ownedBy(connection: LedgerDb, deliveryKey: number): boolean {
       .prepare(
         `SELECT 1 FROM deliveries d JOIN delivery_members m USING (delivery_key)
          JOIN alert_notified n ON n.alert_key = m.alert_key AND n.channel = d.channel
-         WHERE d.delivery_key = ? AND (n.owed IS NOT NULL OR n.delivery_key IS NOT NULL)`,
+         WHERE d.delivery_key = ? AND (n.pending IS NOT NULL OR n.delivery_key IS NOT NULL)`,
       )
       .get(deliveryKey) !== undefined
   );

@@ -2,137 +2,159 @@ import { ageMs } from '../../core/stored-time.ts';
 import { LEVEL_RANK, type Level, type ToldEvent } from '../../core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
-/** A receiver hears of one alert at one level at most once in this time; the run at the same hour of the next day counts. */
-const NEWS_EVERY_MS = 23.5 * HOUR_MS;
-/** A fault of ours that begins so often in this time is flapping, until it has stayed as it is for an hour. */
-const FLAPS = { begins: 5, withinMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
+/** A channel gets at most one message per alert and level in this time. Less than a day, so that tomorrow's run at the same hour counts. */
+const MIN_INTERVAL_PER_LEVEL_MS = 23.5 * HOUR_MS;
+/** A system alert that begins this often within the window is flapping, until it has not changed for `steadyMs`. */
+const FLAPPING = { begins: 5, windowMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
 
-/** The multiples of growth that are told, one after the other; the last one repeats. */
-const STEPS = [
+/** Growth steps: each next multiple of the notified magnitude is notified; the last one repeats. */
+const GROWTH_STEPS = [
   { numerator: 3n, denominator: 2n },
   { numerator: 2n, denominator: 1n },
   { numerator: 3n, denominator: 1n },
   { numerator: 5n, denominator: 1n },
 ] as const;
 
-export interface AlertNow {
+/** The present condition of an alert. */
+export interface CurrentAlert {
   holding: boolean;
   episode: number;
   level: Level;
-  measure: bigint | null;
-  /** The measure is a set of facts, one bit each, of which each is told once. */
-  isSet: boolean;
+  magnitude: bigint | null;
+  /** The magnitude is a bit mask of facts; each fact is notified once. */
+  isBitMask: boolean;
   acknowledged: boolean;
-  /** One run found the cause gone; a second one ends the alert. */
-  wanes: boolean;
-  /** A fault of our own, with when it began and ended before, the latest last; null for what usage does. */
-  own: { begins: readonly number[]; changedMs: number } | null;
+  /** The last run found the cause gone; the next one ends the alert. */
+  isClearing: boolean;
+  /** Earlier begins and the last change of a system alert, latest last; null for alerts about usage. */
+  system: { begins: readonly number[]; changedMs: number } | null;
 }
 
-/** What a receiver was last told of an alert; see `alert_notified`. */
-export interface Notified {
+/** The last message about an alert that a channel received; see table `alert_notified`. */
+export interface LastNotification {
   event: ToldEvent;
   episode: number;
   level: Level;
   notifiedCount: number;
-  measure: bigint | null;
+  magnitude: bigint | null;
+  /** The last message was not an end. */
   open: boolean;
   atMs: number;
+  /** Sent on its own, not in a digest. */
   atOnce: boolean;
 }
 
-/** Silences, plans and settings, as they concern one alert and one receiver. */
-export interface Policy {
+/** Results of the steps before: route, inhibit and silence, for one alert and one channel. */
+export interface ChannelPolicy {
   routed: boolean;
-  /** The fault of ours that explains the alert. */
-  explainedBy: string | null;
-  mute: { id: string; untilMs: number } | null;
-  /** The limits of plans that it has passed, the lowest first. */
-  passed: readonly bigint[];
-  /** A receiver is reminded so long after the last message, unless somebody has acknowledged; null: never. */
+  /** Id of the alert that inhibits this one; null: none. */
+  inhibitedBy: string | null;
+  silence: { id: string; untilMs: number } | null;
+  /** Limits of plans that the alert has passed, lowest first. */
+  passedLimits: readonly bigint[];
+  /** A reminder is due this long after the last message while nobody acknowledges; null: never. */
   remindAfterMs: number | null;
 }
 
-export type News =
+export type NotifyDecision =
   | { event: ToldEvent; notifiedCount: number }
-  /** No message until then; null: until something changes. */
-  | { event: null; because: string; evaluateAtMs: number | null };
+  /** No message. `evaluateAtMs` is when to decide again; null: when something changes. */
+  | { event: null; reason: string; evaluateAtMs: number | null };
 
-/** Decides what a receiver is to hear of an alert now: what is so, less what it was told. */
-export function news(alert: AlertNow, told: Notified | null, policy: Policy, nowMs: number): News {
-  const flapping = alert.own === null ? null : flaps(alert.own, alert.holding, told, nowMs);
+/** Decides whether a channel is notified of an alert now: compares its condition with the last message. The first match wins. */
+export function decideNotification(
+  alert: CurrentAlert,
+  last: LastNotification | null,
+  policy: ChannelPolicy,
+  nowMs: number,
+): NotifyDecision {
+  const flapping = alert.system === null ? null : decideFlapping(alert.system, alert.holding, last, nowMs);
   if (flapping?.event === null) return flapping;
-  if (!alert.holding) return told?.open === true ? send('closed') : nothing('unheard');
-  if (!policy.routed) return told?.open === true ? send('closed') : nothing('unrouted');
-  if (policy.explainedBy !== null) return nothing(`inhibited:${policy.explainedBy}`);
-  if (policy.mute !== null) return nothing(`silence:${policy.mute.id}`, policy.mute.untilMs);
+  if (!alert.holding) return last?.open === true ? send('closed') : suppress('unheard');
+  if (!policy.routed) return last?.open === true ? send('closed') : suppress('unrouted');
+  if (policy.inhibitedBy !== null) return suppress(`inhibited:${policy.inhibitedBy}`);
+  if (policy.silence !== null) return suppress(`silence:${policy.silence.id}`, policy.silence.untilMs);
   if (flapping !== null) return flapping;
-  const change = changeOf(alert, told, policy);
-  if (change === null) return remind(alert, told, policy, nowMs);
-  if (alert.wanes) return nothing('waning');
-  const waitMs = alert.own !== null || change.passed ? 0 : limitMs(change.event, alert, told, nowMs);
-  return waitMs > 0 ? nothing('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
+  const change = changeSince(alert, last, policy);
+  if (change === null) return decideReminder(alert, last, policy, nowMs);
+  if (alert.isClearing) return suppress('waning');
+  const waitMs = alert.system !== null || change.passed ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
+  return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
 }
 
-function changeOf(
-  alert: AlertNow,
-  told: Notified | null,
-  { passed }: Policy,
+function changeSince(
+  alert: CurrentAlert,
+  last: LastNotification | null,
+  { passedLimits }: ChannelPolicy,
 ): { event: ToldEvent; notifiedCount: number; passed?: boolean } | null {
-  if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {
-    const again = told !== null && told.event !== 'baseline';
+  if (last === null || last.episode < alert.episode || (!last.open && last.event !== 'baseline')) {
+    const again = last !== null && last.event !== 'baseline';
     return { event: again ? 'again' : 'opened', notifiedCount: 0 };
   }
-  const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[told.level];
+  const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[last.level];
   if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', notifiedCount: 0 };
-  const { measure } = alert;
-  if (measure === null) return null;
-  const within = told.measure;
-  if (within !== null && passed.some((bound) => within <= bound)) {
-    return { event: 'grown', notifiedCount: told.notifiedCount + 1, passed: true };
+  if (alert.magnitude === null) return null;
+  const notified = last.magnitude;
+  if (notified !== null && passedLimits.some((limit) => notified <= limit)) {
+    return { event: 'grown', notifiedCount: last.notifiedCount + 1, passed: true };
   }
-  return hasGrown(alert, told) ? { event: 'grown', notifiedCount: told.notifiedCount + 1 } : null;
+  return hasGrown(alert, last) ? { event: 'grown', notifiedCount: last.notifiedCount + 1 } : null;
 }
 
-function hasGrown({ measure, isSet }: AlertNow, told: Notified): boolean {
-  if (measure === null) return false;
-  if (isSet) return (measure & ~(told.measure ?? 0n)) !== 0n;
-  const step = STEPS[Math.min(told.notifiedCount, STEPS.length - 1)];
-  if (step === undefined || told.measure === null || told.measure <= 0n) return false;
-  return measure * step.denominator >= told.measure * step.numerator;
+function hasGrown({ magnitude, isBitMask }: CurrentAlert, last: LastNotification): boolean {
+  if (magnitude === null) return false;
+  if (isBitMask) return (magnitude & ~(last.magnitude ?? 0n)) !== 0n;
+  const step = GROWTH_STEPS[Math.min(last.notifiedCount, GROWTH_STEPS.length - 1)];
+  if (step === undefined || last.magnitude === null || last.magnitude <= 0n) return false;
+  return magnitude * step.denominator >= last.magnitude * step.numerator;
 }
 
-/** How long a message of this level has to wait, because one was sent less than a day ago. */
-function limitMs(event: ToldEvent, { level }: AlertNow, told: Notified | null, nowMs: number): number {
-  if (told === null || !told.atOnce || told.event === 'baseline') return 0;
-  if (told.level !== level && event !== 'eased') return 0;
-  const sinceMs = ageMs(told.atMs, nowMs);
-  return sinceMs === null ? 0 : Math.max(0, NEWS_EVERY_MS - sinceMs);
+/** Returns how long a message of this level must wait because one was sent less than a day ago. */
+function remainingIntervalMs(
+  event: ToldEvent,
+  { level }: CurrentAlert,
+  last: LastNotification | null,
+  nowMs: number,
+): number {
+  if (last === null || !last.atOnce || last.event === 'baseline') return 0;
+  if (last.level !== level && event !== 'eased') return 0;
+  const sinceMs = ageMs(last.atMs, nowMs);
+  return sinceMs === null ? 0 : Math.max(0, MIN_INTERVAL_PER_LEVEL_MS - sinceMs);
 }
 
-function remind({ acknowledged }: AlertNow, told: Notified | null, { remindAfterMs }: Policy, nowMs: number): News {
-  if (acknowledged) return nothing('acknowledged');
-  if (remindAfterMs === null || told === null || !told.open) return nothing('told');
-  const sinceMs = ageMs(told.atMs, nowMs) ?? 0;
+function decideReminder(
+  { acknowledged }: CurrentAlert,
+  last: LastNotification | null,
+  { remindAfterMs }: ChannelPolicy,
+  nowMs: number,
+): NotifyDecision {
+  if (acknowledged) return suppress('acknowledged');
+  if (remindAfterMs === null || last === null || !last.open) return suppress('told');
+  const sinceMs = ageMs(last.atMs, nowMs) ?? 0;
   return sinceMs >= remindAfterMs
-    ? { event: 'reminder', notifiedCount: told.notifiedCount }
-    : nothing('told', nowMs + remindAfterMs - sinceMs);
+    ? { event: 'reminder', notifiedCount: last.notifiedCount }
+    : suppress('told', nowMs + remindAfterMs - sinceMs);
 }
 
-/** What is told of a flapping fault; null when it does not flap. */
-function flaps(own: NonNullable<AlertNow['own']>, holding: boolean, told: Notified | null, nowMs: number): News | null {
-  const recent = own.begins.filter((beganMs) => (ageMs(beganMs, nowMs) ?? FLAPS.withinMs) < FLAPS.withinMs);
-  const wasTold = told?.event === 'flapping';
-  const steadyMs = ageMs(own.changedMs, nowMs) ?? FLAPS.steadyMs;
-  if (steadyMs >= FLAPS.steadyMs) return wasTold && holding ? send('again') : null;
-  if (wasTold) return nothing('flapping', nowMs + FLAPS.steadyMs - steadyMs);
-  return recent.length >= FLAPS.begins && holding ? send('flapping') : null;
+/** Decides about a system alert that begins and ends repeatedly; null if it does not flap. */
+function decideFlapping(
+  system: NonNullable<CurrentAlert['system']>,
+  holding: boolean,
+  last: LastNotification | null,
+  nowMs: number,
+): NotifyDecision | null {
+  const recent = system.begins.filter((beganMs) => (ageMs(beganMs, nowMs) ?? FLAPPING.windowMs) < FLAPPING.windowMs);
+  const wasNotified = last?.event === 'flapping';
+  const steadyMs = ageMs(system.changedMs, nowMs) ?? FLAPPING.steadyMs;
+  if (steadyMs >= FLAPPING.steadyMs) return wasNotified && holding ? send('again') : null;
+  if (wasNotified) return suppress('flapping', nowMs + FLAPPING.steadyMs - steadyMs);
+  return recent.length >= FLAPPING.begins && holding ? send('flapping') : null;
 }
 
-function send(event: ToldEvent): News {
+function send(event: ToldEvent): NotifyDecision {
   return { event, notifiedCount: 0 };
 }
 
-function nothing(because: string, evaluateAtMs: number | null = null): News {
-  return { event: null, because, evaluateAtMs };
+function suppress(reason: string, evaluateAtMs: number | null = null): NotifyDecision {
+  return { event: null, reason, evaluateAtMs };
 }

@@ -29,15 +29,15 @@ const SENT = `SELECT coalesce(d.delivered_at, d.created_at) AS at, d.delivery_ke
   FROM deliveries d JOIN delivery_members m USING (delivery_key) JOIN alerts a USING (alert_key)
   WHERE d.channel = @channel AND d.state NOT IN ('refused', 'dead') AND d.created_at > @long
     AND coalesce(d.delivered_at, d.created_at) > @since AND coalesce(d.delivered_at, d.created_at) <= @at`;
-const WAITING = `SELECT n.due_at, n.goes_with, n.owed, a.*
+const WAITING = `SELECT n.due_at, n.batch, n.pending, a.*
   FROM alert_notified n JOIN alerts a USING (alert_key)
-  WHERE n.channel = @channel AND n.failures = 0 AND n.owed IS NOT NULL AND n.due_at > @at AND n.due_at <= @latest`;
+  WHERE n.channel = @channel AND n.failures = 0 AND n.pending IS NOT NULL AND n.due_at > @at AND n.due_at <= @latest`;
 
 /** Of the same event in other workspaces. */
 const IS_ELSEWHERE = 'rule = @rule AND cause IS @cause AND workspace_key <> @workspaceKey';
 const isSameEvent = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
 const sentElsewhere = preparedSql(`SELECT
-  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(owed, 1, instr(owed, ' ') - 1)")}) AS waitsUntil,
+  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(pending, 1, instr(pending, ' ') - 1)")}) AS waitsUntil,
   (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS toldAt`);
 
 /** Of other tenants in the same month. */
@@ -45,7 +45,7 @@ const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_k
 const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
 const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
 const sentOfMany = preparedSql(`SELECT
-  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_IN_MONTH} AND goes_with = 'group') AS waitsUntil,
+  (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_IN_MONTH} AND batch = 'group') AS waitsUntil,
   (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS toldAt`);
 
 /**
@@ -70,7 +70,7 @@ export class GroupWait {
       const about = { rule, cause, channel, event: event === 'again' ? 'opened' : event };
       return this.#ask(sentElsewhere(this.#connection), about, HOST_MS);
     }
-    if (periodKey === null || tenantKey === null || !GROUPED.includes(event) || isOutOfLine(alert, event)) return null;
+    if (periodKey === null || tenantKey === null || !GROUPED.includes(event) || isOutlier(alert, event)) return null;
     const kind = JSON.stringify([rule, periodKey, channel]);
     const known = this.#ofMany.get(kind);
     if (known !== undefined) return known;
@@ -96,7 +96,7 @@ export class GroupWait {
 }
 
 /** Whether it does not wait for the others of its rule. */
-export function isOutOfLine({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
+export function isOutlier({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
   if (event === 'grown' || level === 'likely' || current === null || threshold === null) return false;
   return current.credits >= threshold * OUT_OF_LINE;
 }

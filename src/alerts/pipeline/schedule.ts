@@ -4,76 +4,81 @@ import type { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
 import { usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { failuresTakenOver } from './backoff.ts';
-import type { News, Notified } from './decide.ts';
+import type { LastNotification, NotifyDecision } from './decide.ts';
 import { type ChannelRoute, hourOf, nextSummaryMs } from './route.ts';
 
-/** What a channel is owed of an alert, and for how long that waits. */
-export type Wait = Pick<
+/** The notification of an alert that a channel is still to get, and when. */
+export type PendingNotification = Pick<
   typeof alertNotified.$inferSelect,
-  'owed' | 'owedAt' | 'goesWith' | 'dueAt' | 'dueSetAt' | 'failures' | 'givenUp'
+  'pending' | 'pendingAt' | 'batch' | 'dueAt' | 'scheduledAt' | 'failures' | 'givenUp'
 >;
 
-export const NO_WAIT: Wait = {
-  owed: null,
-  owedAt: null,
-  goesWith: null,
+export const NOTHING_PENDING: PendingNotification = {
+  pending: null,
+  pendingAt: null,
+  batch: null,
   dueAt: null,
-  dueSetAt: null,
+  scheduledAt: null,
   failures: 0,
   givenUp: 0,
 };
 
-export interface WaitContext {
+export interface ScheduleContext {
   alert: Pick<StoredAlert, 'episode' | 'level'>;
-  isOutOfLine: boolean;
-  /** The daily summary that it goes with; null: it goes by itself. */
+  isOutlier: boolean;
+  /** Time of the digest that includes the notification; null: it is sent on its own. */
   digestAt: string | null;
-  /** Until when it waits for others of its kind; null: for nobody. */
+  /** Returns until when the notification waits for others like it; null: it does not wait. */
   groupAt: () => string | null;
   nowMs: number;
 }
 
 /**
- * What waits from now on. A wait goes on for as long as the same is owed: something else goes with the daily summary, or when
- * its group goes, or when the back-off ends that runs, or at once.
+ * Schedules a decided notification. A pending notification keeps its time while the decision stays the same. A new one is due
+ * with the digest, with its group, when a running back-off ends, or now.
  */
-export function nextWait(before: Wait, verdict: News, context: WaitContext): Wait {
-  const { alert, isOutOfLine, digestAt, nowMs } = context;
+export function scheduleNotification(
+  before: PendingNotification,
+  decision: NotifyDecision,
+  context: ScheduleContext,
+): PendingNotification {
+  const { alert, isOutlier, digestAt, nowMs } = context;
   const now = isoTime(nowMs);
-  if (verdict.event === null) {
-    const dueAt = verdict.evaluateAtMs === null ? null : isoTime(verdict.evaluateAtMs);
-    return { ...NO_WAIT, dueAt, dueSetAt: dueAt === null ? null : dueAt === before.dueAt ? before.dueSetAt : now };
+  if (decision.event === null) {
+    const dueAt = decision.evaluateAtMs === null ? null : isoTime(decision.evaluateAtMs);
+    const scheduledAt = dueAt === null ? null : dueAt === before.dueAt ? before.scheduledAt : now;
+    return { ...NOTHING_PENDING, dueAt, scheduledAt };
   }
-  const owed = `${verdict.event} ${alert.episode} ${alert.level} ${verdict.notifiedCount}`;
-  if (before.owed === owed) {
-    const leavesGroup = before.goesWith === 'group' && before.failures === 0 && isOutOfLine;
-    return leavesGroup ? { ...before, goesWith: null, dueAt: now, dueSetAt: now } : before;
+  const pending = `${decision.event} ${alert.episode} ${alert.level} ${decision.notifiedCount}`;
+  if (before.pending === pending) {
+    const leavesGroup = before.batch === 'group' && before.failures === 0 && isOutlier;
+    return leavesGroup ? { ...before, batch: null, dueAt: now, scheduledAt: now } : before;
   }
-  const next: Wait = { ...NO_WAIT, owed, owedAt: now, dueSetAt: now };
-  if (digestAt !== null) return { ...next, goesWith: 'digest', dueAt: digestAt };
-  const isRetry = before.owed !== null && before.givenUp === 0 && before.failures > 0 && before.goesWith !== 'digest';
+  const next: PendingNotification = { ...NOTHING_PENDING, pending, pendingAt: now, scheduledAt: now };
+  if (digestAt !== null) return { ...next, batch: 'digest', dueAt: digestAt };
+  const isRetry = before.pending !== null && before.givenUp === 0 && before.failures > 0 && before.batch !== 'digest';
   if (isRetry) {
-    const { dueAt, dueSetAt, failures } = before;
-    return { ...next, dueAt, dueSetAt, failures: failuresTakenOver(failures) };
+    const { dueAt, scheduledAt, failures } = before;
+    return { ...next, dueAt, scheduledAt, failures: failuresTakenOver(failures) };
   }
   const groupAt = context.groupAt();
-  return groupAt === null ? { ...next, dueAt: now } : { ...next, goesWith: 'group', dueAt: groupAt };
+  return groupAt === null ? { ...next, dueAt: now } : { ...next, batch: 'group', dueAt: groupAt };
 }
 
-/** When the daily summary is due that a message waits for, ISO-8601 UTC; null: it goes by itself. */
-export function digestAtOf(
+/** Returns the time of the digest that a notification waits for, ISO-8601 UTC; null: it is sent on its own. */
+export function digestTime(
   route: ChannelRoute,
   { rule, level, severity }: Pick<StoredAlert, 'rule' | 'level' | 'severity'>,
-  { event, notified }: { event: ToldEvent; notified: Notified | null },
+  { event, last }: { event: ToldEvent; last: LastNotification | null },
   nowMs: number,
 ): string | null {
   const ends = event === 'closed';
-  // Somebody is at work because of a fault of ours, and may stop when it ends.
+  // The end of a system alert is sent at once: somebody may be working on the fault.
   const isFollowUp = ends
     ? usageKind(rule) !== null
     : level === 'settled' &&
-      (usageKind(rule)?.levels?.settledGoesToDigest === true || (event === 'worse' && notified?.level === 'happened'));
-  const urgent = ends ? notified?.atOnce === true : severity === 'critical';
+      (usageKind(rule)?.levels?.settledGoesToDigest === true || (event === 'worse' && last?.level === 'happened'));
+  const urgent = ends ? last?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
   return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;
 }

@@ -1,31 +1,31 @@
 import { UsageError } from '../../core/errors.ts';
 import type { silences } from '../../ledger/store/schema/alert-tables.ts';
 
-/** When a silence or a plan counts between its beginning and its end, as it is stored; null: always. */
-export type MuteTimes = Pick<typeof silences.$inferSelect, 'weekdays' | 'hours' | 'daysOfMonth' | 'timeZone'>;
+/** The recurring times at which a silence or plan is active, as stored; null: always. */
+export type TimeIntervals = Pick<typeof silences.$inferSelect, 'weekdays' | 'hours' | 'daysOfMonth' | 'timeZone'>;
 
-export const ALWAYS: MuteTimes = { weekdays: null, hours: null, daysOfMonth: null, timeZone: null };
+export const ALWAYS: TimeIntervals = { weekdays: null, hours: null, daysOfMonth: null, timeZone: null };
 
-interface ParsedTimes {
-  /** From 0, which is Monday. */
+interface ParsedIntervals {
+  /** 0 is Monday. */
   weekdays: number[] | null;
-  /** Minutes of the day: the first that counts, and the first that does not. */
+  /** Minutes of the day: first inside, first outside. */
   hours: [from: number, to: number] | null;
-  /** `LAST`: the last one. */
+  /** `LAST` is the last day. */
   daysOfMonth: number[] | null;
 }
 
 const QUARTER_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
 const DAY_MINUTES = 1440;
-/** Who mutes for longer without a break is asked again after this. */
-const LONGEST_LOOK_MS = 35 * DAY_MS;
+/** The end of a longer unbroken interval is computed again after this time. */
+const MAX_SEARCH_MS = 35 * DAY_MS;
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const LAST = 0;
 const MONTH_DAYS = ['last', ...Array.from({ length: 31 }, (_, index) => String(index + 1))];
 
-/** Throws `usage` for what cannot be understood. */
-export function checkTimes(times: MuteTimes): void {
+/** Throws `usage` if the times are invalid. */
+export function checkIntervals(times: TimeIntervals): void {
   parseTimes(times);
   try {
     localMs(0, times.timeZone);
@@ -34,39 +34,40 @@ export function checkTimes(times: MuteTimes): void {
   }
 }
 
-export function countsAt(times: MuteTimes, atMs: number): boolean {
-  return counts(parseTimes(times), localMs(atMs, times.timeZone));
+/** Reports whether the times include a moment. */
+export function isActiveAt(times: TimeIntervals, atMs: number): boolean {
+  return isInside(parseTimes(times), localMs(atMs, times.timeZone));
 }
 
 /**
- * Until when it counts from now on, to a quarter of an hour, or a moment before at which to look again; `endMs` at the latest.
- * Null: it does not count now.
+ * Returns until when an active interval lasts, to a quarter of an hour and at most `endMs`, or an earlier moment at which to compute
+ * it again. Null: it is not active now.
  */
-export function countsUntilMs(times: MuteTimes, nowMs: number, endMs: number): number | null {
+export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number): number | null {
   const parsed = parseTimes(times);
-  if (!counts(parsed, localMs(nowMs, times.timeZone))) return null;
+  if (!isInside(parsed, localMs(nowMs, times.timeZone))) return null;
   if (Object.values(parsed).every((part) => part === null)) return endMs;
-  const latestMs = Math.min(endMs, nowMs + LONGEST_LOOK_MS);
+  const latestMs = Math.min(endMs, nowMs + MAX_SEARCH_MS);
   let untilMs = nowMs;
   do untilMs = (Math.floor(untilMs / QUARTER_MS) + 1) * QUARTER_MS;
-  while (untilMs < latestMs && counts(parsed, localMs(untilMs, times.timeZone)));
+  while (untilMs < latestMs && isInside(parsed, localMs(untilMs, times.timeZone)));
   return Math.min(untilMs, latestMs);
 }
 
-/** ` on sat,sun, 22:00-06:00 (Europe/Berlin)`; nothing of what counts always. */
-export function timesWords({ weekdays, hours, daysOfMonth, timeZone }: MuteTimes): string {
+/** Formats the times as ` on sat,sun, 22:00-06:00 (Europe/Berlin)`; empty if they are always active. */
+export function formatIntervals({ weekdays, hours, daysOfMonth, timeZone }: TimeIntervals): string {
   const days = [weekdays, daysOfMonth === null ? null : `days ${daysOfMonth}`, hours].filter((part) => part !== null);
   return days.length === 0 ? '' : ` on ${days.join(', ')} (${timeZone ?? 'UTC'})`;
 }
 
-function counts({ weekdays, hours, daysOfMonth }: ParsedTimes, atMs: number): boolean {
+function isInside({ weekdays, hours, daysOfMonth }: ParsedIntervals, atMs: number): boolean {
   const minute = Math.floor((atMs % DAY_MS) / 60_000);
   let day = new Date(atMs);
   if (hours !== null) {
     const [from, to] = hours;
     const isOverMidnight = from >= to;
     if (isOverMidnight ? minute >= to && minute < from : minute < from || minute >= to) return false;
-    // Such a night belongs to the day on which it begins.
+    // A night belongs to the day on which it begins.
     if (isOverMidnight && minute < to) day = new Date(atMs - DAY_MS);
   }
   if (weekdays?.includes((day.getUTCDay() + 6) % 7) === false) return false;
@@ -76,7 +77,7 @@ function counts({ weekdays, hours, daysOfMonth }: ParsedTimes, atMs: number): bo
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** What the clocks of a place show, as if they showed UTC. */
+/** Returns the local time of a zone as if it were UTC. */
 function localMs(atMs: number, timeZone: string | null): number {
   if (timeZone === null) return atMs;
   const clock = clocks.get(timeZone) ?? new Intl.DateTimeFormat('en-US', { ...CLOCK, timeZone });
@@ -94,7 +95,7 @@ const CLOCK = {
   minute: 'numeric',
 } as const;
 
-function parseTimes({ weekdays, hours, daysOfMonth }: MuteTimes): ParsedTimes {
+function parseTimes({ weekdays, hours, daysOfMonth }: TimeIntervals): ParsedIntervals {
   return {
     weekdays: weekdays === null ? null : parseList('--weekdays', weekdays, WEEKDAYS),
     hours: hours === null ? null : parseHours(hours),
@@ -102,7 +103,7 @@ function parseTimes({ weekdays, hours, daysOfMonth }: MuteTimes): ParsedTimes {
   };
 }
 
-/** The places of names in a list of all of them; `mon-fri` is all from one to another. */
+/** Returns the positions of names in a list; `mon-fri` stands for a range. */
 function parseList(option: string, text: string, names: readonly string[]): number[] {
   return text.split(',').flatMap((item) => {
     const [from = -1, to = from, ...more] = item.split('-').map((name) => names.indexOf(name.trim().toLowerCase()));

@@ -12,7 +12,7 @@ export interface AlertRecord {
   };
   transitions: AlertTransition[];
   messages: AlertMessage[];
-  owed: OwedMessage[];
+  pending: PendingMessage[];
   /** What people have said of it, the last word last. */
   feedback: AlertFeedback[];
 }
@@ -32,14 +32,14 @@ export type AlertTransition = Pick<
 export type AlertMessage = Omit<Exact<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
 
 /** What a channel is owed of the alert and no message says yet. */
-export interface OwedMessage {
+export interface PendingMessage {
   channel: string;
   event: string;
-  owed_at: string;
+  pending_at: string;
   /** When it goes, or is tried again; null: it was given up. */
   due_at: string | null;
   /** It goes with a group or with the daily summary; null: by itself. */
-  goes_with: 'group' | 'digest' | null;
+  batch: 'group' | 'digest' | null;
   failures: bigint;
 }
 
@@ -75,10 +75,10 @@ export function alertRecord(connection: LedgerDb, alertId: string): AlertRecord 
       `SELECT notification_id, channel, revision, event, level, form, made_at, outcome, attempts, delivered_at, last_error
        FROM finance_alert_messages WHERE alert_id = ? ORDER BY made_at, channel, revision`,
     ) as AlertMessage[],
-    owed: all(
-      `SELECT n.channel, substr(n.owed, 1, instr(n.owed, ' ') - 1) AS event, n.owed_at, n.due_at, n.goes_with, n.failures
+    pending: all(
+      `SELECT n.channel, substr(n.pending, 1, instr(n.pending, ' ') - 1) AS event, n.pending_at, n.due_at, n.batch, n.failures
        FROM alerts a JOIN alert_notified n USING (alert_key)
-       WHERE a.alert_id = ? AND n.owed IS NOT NULL AND n.delivery_key IS NULL ORDER BY n.channel`,
-    ) as OwedMessage[],
+       WHERE a.alert_id = ? AND n.pending IS NOT NULL AND n.delivery_key IS NULL ORDER BY n.channel`,
+    ) as PendingMessage[],
   };
 }

@@ -12,7 +12,7 @@ import { phaseOf } from '../figures/period-phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../messages/evidence.ts';
 import type { StakeMoney } from '../messages/facts/facts.ts';
 import { mutedBy } from '../messages/muted.ts';
-import { readMutes } from '../pipeline/silence.ts';
+import { readSilences } from '../pipeline/silence.ts';
 import type { FeedbackLabel } from '../state/feedback.ts';
 import { OPEN_ALERTS } from '../state/open-alerts.ts';
 import { readBasis } from '../state/rule-snapshot.ts';
@@ -42,9 +42,9 @@ export interface ListedAlert extends AlertRow {
 
 /** Says why nobody is told of an alert now: a silence may be younger than its last change. */
 export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
-  const mutesOf = oncePerKey((workspaceId: string | null) => {
+  const silencesOf = oncePerKey((workspaceId: string | null) => {
     const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
-    return readMutes(connection, workspace?.workspaceKey ?? null, nowMs);
+    return readSilences(connection, workspace?.workspaceKey ?? null, nowMs);
   });
   return ({
     state,
@@ -57,8 +57,8 @@ export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: Ale
     current_credits: credits,
   }) => {
     if (state !== 'firing') return muted_because;
-    const mute = mutesOf(workspace_id).by({ rule: rule as RuleName, cause, tenantId, period, credits });
-    return mute === null ? muted_because : `silence:${mute.id}`;
+    const { silence } = silencesOf(workspace_id)({ rule: rule as RuleName, cause, tenantId, period, credits });
+    return silence === null ? muted_because : `silence:${silence.id}`;
   };
 }
 

@@ -17,9 +17,9 @@ import {
 } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { type MuteRow, mutes } from '../pipeline/silence.ts';
-import { countsAt, type MuteTimes } from '../pipeline/time-intervals.ts';
-import { NEWS } from '../state/alert-change.ts';
+import { covers, type SilencePattern } from '../pipeline/silence.ts';
+import { isActiveAt, type TimeIntervals } from '../pipeline/time-intervals.ts';
+import { NOTIFIABLE_CHANGES } from '../state/alert-change.ts';
 
 const COLUMNS = {
   silence_id: silences.silenceId,
@@ -84,12 +84,12 @@ export interface MutePreview {
 /** What would have been muted of what was told since a moment; in one workspace, or in all (null). */
 export function mutePreview(
   connection: LedgerDb,
-  mute: MuteRow & { times: MuteTimes },
+  mute: SilencePattern & { times: TimeIntervals },
   { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
 ): MutePreview {
   const { silent, change, at, currentCredits: credits } = alertTransitions;
   const { alertId, rule } = alerts;
-  const isNews = and(eq(silent, 0), inArray(change, NEWS), gte(at, isoTime(sinceMs)));
+  const isNews = and(eq(silent, 0), inArray(change, NOTIFIABLE_CHANGES), gte(at, isoTime(sinceMs)));
   const told = query(connection)
     .select({ alertId, rule, tenantId: tenants.tenantId, period: periods.period, credits, at })
     .from(alertTransitions)
@@ -99,7 +99,7 @@ export function mutePreview(
     .leftJoin(periods, eq(periods.periodKey, alerts.periodKey))
     .where(and(isNews, isIn(workspaceId)))
     .all();
-  const muted = told.filter((subject) => mutes(mute, subject) && countsAt(mute.times, Date.parse(subject.at)));
+  const muted = told.filter((subject) => covers(mute, subject) && isActiveAt(mute.times, Date.parse(subject.at)));
   const byRule = new Map<RuleName, number>();
   for (const { rule } of muted) byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
   return {

@@ -1,5 +1,6 @@
 import type { Period } from '../../core/period.ts';
 import type { Level, RuleName, Severity } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 
@@ -15,11 +16,27 @@ export interface AlertChange extends AlertFigures {
   silentBecause: string | null;
 }
 
+/** The result of an evaluation. */
 export interface RunAlerts {
   changes: AlertChange[];
-  /** So many times a channel is owed something of an alert at once that it was not owed before. */
+  /** Notifications that became due in it. */
   due: number;
 }
 
-/** Changes that receivers hear of; the others end it or are of no concern to them. */
-export const NEWS: readonly AlertChangeKind[] = ['fired', 'escalated', 'eased', 'grown', 'told'];
+/** The workspace, run and time of an evaluation. */
+export interface AlertContext {
+  connection: LedgerDb;
+  /** Null, as is its id, for the ledger as a whole. */
+  workspaceKey: number | null;
+  workspaceId: string | null;
+  runKey: number | null;
+  /** `run`, `timer`, or the name of a person. */
+  actor: string;
+  /** The first sync of a workspace records its alerts without notifying anyone. */
+  seeding: boolean;
+  at: string;
+  nowMs: number;
+}
+
+/** Changes that channels are notified of. The others end an alert or concern no receiver. */
+export const NOTIFIABLE_CHANGES: readonly AlertChangeKind[] = ['fired', 'escalated', 'eased', 'grown', 'told'];

@@ -90,7 +90,7 @@ const alertById = prepared((db) =>
     .where(eq(alerts.alertId, placeholder('alertId'))),
 );
 
-const explainingAlerts = prepared((db) => {
+const inhibitingAlerts = prepared((db) => {
   const mayExplain = inArray(alerts.rule, INHIBITING_RULES).inlineParams();
   return db
     .select()
@@ -147,9 +147,9 @@ export class AlertRows {
     return row === undefined ? null : toAlert(row);
   }
 
-  /** Open ones that may explain others. */
-  explaining(): StoredAlert[] {
-    return explainingAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
+  /** Returns the open alerts that may inhibit others. */
+  inhibiting(): StoredAlert[] {
+    return inhibitingAlerts(this.#connection).all({ workspaceKey: this.#workspaceKey }).map(toAlert);
   }
 
   toEvaluate(): StoredAlert[] {

@@ -8,7 +8,7 @@ import {
   type AlertMessage,
   type AlertRecord,
   alertRecord,
-  type OwedMessage,
+  type PendingMessage,
 } from '../../alerts/queries/alert-record.ts';
 import { createMutedNow } from '../../alerts/queries/alerts.ts';
 import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
@@ -69,7 +69,7 @@ export function showCommand(cli: CliContext): CliCommand {
           const comment = note === null ? '' : `: ${inertText(note)}`;
           cli.print(`${formatMinute(at)}  labelled ${label} by ${inertText(actor)}${comment}`);
         }
-        const { messages, owed: pending } = record;
+        const { messages, pending } = record;
         if (messages.length + pending.length > 0) cli.print('');
         const print = (words: string): void => {
           const { width } = cli.tableOptions;
@@ -179,12 +179,12 @@ function messageLine({ event, form, outcome, attempts, last_error }: AlertMessag
   return `${event}: ${DELIVERY_OUTCOMES[outcome]}${batch}${tries}${why}`;
 }
 
-function pendingLine({ event, due_at, goes_with, failures }: OwedMessage): string {
+function pendingLine({ event, due_at, batch, failures }: PendingMessage): string {
   if (due_at === null) return `${event}: given up until a replay, or the next success of the channel`;
   const at = `${formatMinute(due_at)} UTC`;
   if (failures > 0n) return `${event}: retried at ${at}`;
-  if (goes_with === 'digest') return `${event}: waiting for the daily summary at ${at}`;
-  return goes_with === 'group' ? `${event}: waiting for its group until ${at}` : `${event}: due since ${at}`;
+  if (batch === 'digest') return `${event}: waiting for the daily summary at ${at}`;
+  return batch === 'group' ? `${event}: waiting for its group until ${at}` : `${event}: due since ${at}`;
 }
 
 /** Lists the newest entries; the view `finance_history` has all of them. */

@@ -1,5 +1,5 @@
 import type { SilenceRequest } from '../../alerts/actions.ts';
-import { checkTimes, type MuteTimes, timesWords } from '../../alerts/pipeline/time-intervals.ts';
+import { checkIntervals, formatIntervals, type TimeIntervals } from '../../alerts/pipeline/time-intervals.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import {
   anyTenantFits,
@@ -100,7 +100,7 @@ function silenceScope(row: SilenceRow): string {
     ...(period === '*' ? [] : [` in ${period}`]),
     ...(up_to_credits === null ? [] : [` up to ${formatInteger(up_to_credits)}`]),
     ...(workspace_id === null ? [] : [`, workspace ${workspace_id}`]),
-    timesWords({ weekdays, hours, daysOfMonth: row.days_of_month, timeZone: row.time_zone }),
+    formatIntervals({ weekdays, hours, daysOfMonth: row.days_of_month, timeZone: row.time_zone }),
     ...(begins_at === null ? [] : [` from ${shortTime(begins_at)}`]),
   ].join('');
 }
@@ -278,14 +278,14 @@ function parseSpan({ from, until }: MuteOptions, nowMs: number): { beginsMs: num
   return { beginsMs, untilMs };
 }
 
-function parseTimes(options: MuteOptions): MuteTimes {
+function parseTimes(options: MuteOptions): TimeIntervals {
   const times = {
     weekdays: options.weekdays ?? null,
     hours: options.hours ?? null,
     daysOfMonth: options.daysOfMonth ?? null,
     timeZone: options.timeZone ?? null,
   };
-  checkTimes(times);
+  checkIntervals(times);
   return times;
 }
 

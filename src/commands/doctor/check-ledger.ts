@@ -125,7 +125,7 @@ export function queryLedger<T>(path: string, query: (connection: LedgerDb) => T,
   }
 }
 
-export function checkTimes(path: string, nowMs: number): Finding[] {
+export function checkIntervals(path: string, nowMs: number): Finding[] {
   const found = queryLedger(path, (connection) => timesAhead(connection, nowMs), null);
   return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
 }

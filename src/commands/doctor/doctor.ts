@@ -25,9 +25,9 @@ import {
   checkCloses,
   checkDisk,
   checkEnded,
+  checkIntervals,
   checkLedger,
   checkSqlite,
-  checkTimes,
   queryLedger,
 } from './check-ledger.ts';
 import { checkPm2 } from './check-pm2.ts';
@@ -96,7 +96,7 @@ async function checkAll(cli: CliContext, { config, clock, redact }: Context, pro
     ['checkpoints', () => checkCheckpoints(config.ledger)],
     ['ended', () => checkEnded(config)],
     ['closes', () => checkCloses(config.ledger)],
-    ['clock', () => checkTimes(path, clock.now())],
+    ['clock', () => checkIntervals(path, clock.now())],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
     ['backup', () => checkBackups(config)],

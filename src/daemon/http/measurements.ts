@@ -14,8 +14,8 @@ import { readExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { WorkspaceLine } from '../state/status.ts';
 
-const SELECT_OLDEST_DUE = `SELECT min(owed_at) FROM alert_notified
-  WHERE owed IS NOT NULL AND given_up = 0 AND (goes_with IS NULL OR failures > 0)`;
+const SELECT_OLDEST_DUE = `SELECT min(pending_at) FROM alert_notified
+  WHERE pending IS NOT NULL AND given_up = 0 AND (batch IS NULL OR failures > 0)`;
 
 export type Measurements = ReturnType<typeof createMeasurements>;
 

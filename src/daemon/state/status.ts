@@ -80,8 +80,8 @@ export interface OutboxCounts {
 }
 
 const COUNT_UNCOMPOSED =
-  'SELECT count(*) FROM alert_notified WHERE owed IS NOT NULL AND delivery_key IS NULL AND given_up = 0';
-const IS_HELD = "goes_with IS 'digest' AND failures = 0";
+  'SELECT count(*) FROM alert_notified WHERE pending IS NOT NULL AND delivery_key IS NULL AND given_up = 0';
+const IS_HELD = "batch IS 'digest' AND failures = 0";
 const selectCounts = preparedSql(
   `SELECT (SELECT count(*) FROM deliveries WHERE due_at IS NOT NULL) + (${COUNT_UNCOMPOSED} AND NOT (${IS_HELD})) AS pending,
      (${COUNT_UNCOMPOSED} AND ${IS_HELD}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,

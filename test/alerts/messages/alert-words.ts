@@ -1,11 +1,12 @@
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { deliverNotification } from '../../../src/alerts/channels/deliver.ts';
-import { AlertBook } from '../../../src/alerts/outbox/alert-book.ts';
 import { compose } from '../../../src/alerts/outbox/compose-due.ts';
 import { claimDelivery, recordAttempt } from '../../../src/alerts/outbox/deliveries.ts';
 import { dueDeliveries, nextDueMs } from '../../../src/alerts/outbox/due.ts';
+import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { clear, holds } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
+import { AlertBook } from '../../../src/alerts/state/alert-book.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
@@ -53,7 +54,7 @@ export async function world() {
       const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, '2026-03'), tenantKey: index + 1 };
       book.observe(observation({ ...subject, ...figures, threshold, judgement }));
     }
-    book.finish();
+    notifyChannels(book);
   };
   /** As a daemon sweeps, until nothing is due now. */
   const send = async (channel: Pick<Channel, 'deliver'>): Promise<void> => {

@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
 import type { Channel, DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { deliverNotification } from '../../../src/alerts/channels/deliver.ts';
-import { AlertBook } from '../../../src/alerts/outbox/alert-book.ts';
 import { compose } from '../../../src/alerts/outbox/compose-due.ts';
 import { claimDelivery, recordAttempt } from '../../../src/alerts/outbox/deliveries.ts';
 import { dueDeliveries } from '../../../src/alerts/outbox/due.ts';
+import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { holds } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
+import { AlertBook } from '../../../src/alerts/state/alert-book.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
-import { countByState, messages, owedMessages } from '../../support/messages.ts';
+import { countByState, messages, pendingNotifications } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { LOG_ROUTES, notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -39,7 +40,7 @@ async function world(tenants: number, mostBytes = Number.POSITIVE_INFINITY, cred
     const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, '2026-03'), tenantKey: index + 1 };
     book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));
   }
-  book.finish();
+  notifyChannels(book);
   // biome-ignore lint/suspicious/noExplicitAny: an expectation on a wrong shape fails by itself
   const taken: any[] = [];
   const refusedBytes: number[] = [];
@@ -109,7 +110,7 @@ test('a receiver that answers 413 gets halves at once until it takes them, and n
   for (const { bytes } of taken) expect(bytes).toBeLessThanOrEqual(20_000);
   expect(refusedBytes.length).toBeGreaterThan(0);
   expect(refusedBytes.length).toBeLessThan(8);
-  expect(owedMessages(connection)).toEqual([]);
+  expect(pendingNotifications(connection)).toEqual([]);
   expect(countByState(connection)).toEqual({ delivered: taken.length });
   const bound = connection.prepare("SELECT most_bytes FROM channel_states WHERE name = 'log'").pluck().get() as number;
   expect(bound).toBeLessThan(45_000);
@@ -125,5 +126,5 @@ test('a message about one alert that is too large is given up, and holds up noth
   expect(messages(connection).map(({ state, lastError }) => [state, lastError])).toEqual(
     Array(6).fill(['dead', 'HTTP 413']),
   );
-  expect(owedMessages(connection).every(({ givenUp }) => givenUp)).toBe(true);
+  expect(pendingNotifications(connection).every(({ givenUp }) => givenUp)).toBe(true);
 });

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { systemRandomness } from '../../../src/core/randomness.ts';
 import type { Context } from '../../../src/wiring/context.ts';
-import { deliverWaiting, type Message, messages, owedMessages } from '../../support/messages.ts';
+import { deliverWaiting, type Message, messages, pendingNotifications } from '../../support/messages.ts';
 import { type Fixture, manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 import { type Receiver, startReceiver } from '../channels/receiver.ts';
 
@@ -33,7 +33,9 @@ test('what was refused for sure comes again as it is then, after the back-off, u
 
   expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', attempt: 1, delayMs: 5_000 });
   expect(messages(view())).toEqual([]);
-  expect(owedMessages(view())).toMatchObject([{ event: 'opened', failures: 1, dueAt: '2026-03-20T12:00:05.000Z' }]);
+  expect(pendingNotifications(view())).toMatchObject([
+    { event: 'opened', failures: 1, dueAt: '2026-03-20T12:00:05.000Z' },
+  ]);
   expect(await context.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
 
   clock.advance(4_999);
@@ -44,7 +46,7 @@ test('what was refused for sure comes again as it is then, after the back-off, u
   expect(second.notification_id).not.toBe(first.notification_id);
   expect(second.revision).toBeGreaterThan(first.revision);
   expect(messages(view())).toMatchObject([{ id: second.notification_id, state: 'delivered', attempts: 1 }]);
-  expect(owedMessages(view())).toEqual([]);
+  expect(pendingNotifications(view())).toEqual([]);
 });
 
 test('what may have arrived keeps its id and its bytes until it is known', async () => {

@@ -6,9 +6,9 @@ import {
   deliverWaiting,
   type Message,
   messages,
-  type OwedMessage,
-  owedMessages,
+  type NotificationRow,
   pendingMessages,
+  pendingNotifications,
 } from '../../support/messages.ts';
 import { rejection } from '../../support/rejection.ts';
 import { type Fixture, startFixture } from '../../support/sandbox-fixture.ts';
@@ -296,6 +296,6 @@ async function jumpOf(
   return pendingMessages(view()).filter(({ channel }) => channel === 'gone');
 }
 
-function owedOf(view: Fixture['view']): OwedMessage[] {
-  return owedMessages(view()).filter(({ channel }) => channel === 'gone');
+function owedOf(view: Fixture['view']): NotificationRow[] {
+  return pendingNotifications(view()).filter(({ channel }) => channel === 'gone');
 }

@@ -45,5 +45,5 @@ test('a channel that is away for three days while alerts change hears what is so
     if (so === null) expect([tenant, heard?.event ?? 'closed']).toEqual([tenant, 'closed']);
     else expect([tenant, heard?.event === 'closed', BigInt(heard?.credits ?? 0)]).toEqual([tenant, false, so]);
   }
-  expect(countByState(connection).owed ?? 0).toBe(0);
+  expect(countByState(connection).due ?? 0).toBe(0);
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createWebhookChannel } from '../../../src/alerts/channels/webhook-channel.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { owedMessages } from '../../support/messages.ts';
+import { pendingNotifications } from '../../support/messages.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { HOUR_MS, TENANTS, wordsIn, world } from '../messages/alert-words.ts';
 
@@ -66,6 +66,6 @@ test.each(Object.entries(RECEIVERS))(
     expect(Math.max(...taken.map((payload) => Buffer.byteLength(payload)))).toBeLessThanOrEqual(mostBytes);
     await sendUntil(NOON + HOUR_MS, channel);
     expect(words.length).toBe(TENANTS);
-    expect(owedMessages(connection)).toEqual([]);
+    expect(pendingNotifications(connection)).toEqual([]);
   },
 );

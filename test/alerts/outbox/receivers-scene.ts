@@ -1,9 +1,10 @@
 import { addSilence } from '../../../src/alerts/actions.ts';
-import { AlertBook } from '../../../src/alerts/outbox/alert-book.ts';
 import { compose } from '../../../src/alerts/outbox/compose-due.ts';
+import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { type ChannelRoute, routesOf } from '../../../src/alerts/pipeline/route.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
+import { AlertBook } from '../../../src/alerts/state/alert-book.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
 import { type Answer, answerWaiting } from '../../support/messages.ts';
@@ -49,7 +50,7 @@ export async function world() {
     const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, PERIOD), tenantKey: 1 };
     const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };
     book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));
-    return book.finish();
+    return notifyChannels(book);
   };
   const inbox: { id: string; channel: string; event: string; revision: number }[] = [];
   const deliver = (answer: Answer) => {

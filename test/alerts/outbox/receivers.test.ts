@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { acknowledgeAlert, endSilence } from '../../../src/alerts/actions.ts';
 import { evaluateStale } from '../../../src/alerts/evaluate-system.ts';
-import { AlertBook } from '../../../src/alerts/outbox/alert-book.ts';
+import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { nextAttemptDelayMs } from '../../../src/alerts/pipeline/backoff.ts';
 import type { ChannelRoute } from '../../../src/alerts/pipeline/route.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
+import { AlertBook } from '../../../src/alerts/state/alert-book.ts';
 import { isoTime } from '../../../src/core/clock.ts';
-import { messages, owedMessages } from '../../support/messages.ts';
+import { messages, pendingNotifications } from '../../support/messages.ts';
 import { publish, usageRecord } from '../../support/open-ledger.ts';
 import { giveRoutes, notifying } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -70,7 +71,7 @@ test('refused for almost three days, and the cause is gone: the end is tried for
   look(JUMPS);
   for (let failures = 0; failures < 18; failures += 1) deliver(REFUSED);
   look(GONE);
-  const failures = owedMessages(connection)[0]?.failures ?? 0;
+  const failures = pendingNotifications(connection)[0]?.failures ?? 0;
   let waitsMs = 0;
   for (let attempt = failures + 1; nextAttemptDelayMs(attempt, () => 0) !== null; attempt += 1)
     waitsMs += nextAttemptDelayMs(attempt, () => 0) ?? 0;
@@ -109,7 +110,7 @@ test('delivered to one and not to the other, and the cause is gone: the one hear
   deliver(TAKEN);
   state.channels = [...ROUTES, ...ROUTES.map((route) => ({ ...route, channel: 'b' }))];
   look(JUMPS);
-  expect(owedMessages(connection)).toMatchObject([{ channel: 'b' }]);
+  expect(pendingNotifications(connection)).toMatchObject([{ channel: 'b' }]);
   deliver(REFUSED);
   look(GONE);
   deliver(TAKEN);
@@ -273,7 +274,7 @@ test('an outage of several workspaces is one message, and so is its end', async 
       const { rule, periodKey, tenantKey } = alert;
       book.observe(observation({ rule, periodKey, tenantKey, judgement: GONE }), alert);
     }
-    book.finish();
+    notifyChannels(book);
   }
   deliver(TAKEN);
   expect(heard()).toEqual(['opened together', 'closed together']);
@@ -286,7 +287,7 @@ test('what waited by a clock that was ahead goes at once in a group that is made
   const say = (workspaceKey: number, judgement: Judgement): void => {
     const book = new AlertBook({ ...context(), workspaceKey, workspaceId: `ws-${workspaceKey}` });
     book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement }));
-    book.finish();
+    notifyChannels(book);
   };
   const stale = [1, 2].map((name) => ({ workspaceId: `ws-${name}`, sinceMs: 2, staleAfterMs: 1 }));
   evaluateStale(connection, stale, notifying(connection, state.nowMs));
@@ -310,7 +311,7 @@ test('of two faults of reading the one explains the other to who is told of it, 
   book.observe(
     observation({ rule: 'sync_failed', cause: 'service', periodKey: null, tenantKey: null, judgement: failing }),
   );
-  book.finish();
+  notifyChannels(book);
   evaluateStale(connection, [{ workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 }], notifying(connection, state.nowMs));
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
@@ -338,7 +339,7 @@ test('an outage that workspaces notice minutes apart is two messages at most, an
       ...{ seeding: false, at: isoTime(state.nowMs), ...notifying(connection, state.nowMs) },
     });
     book.observe(observation({ rule: 'sync_stale', periodKey: null, tenantKey: null, judgement: clear(true) }));
-    book.finish();
+    notifyChannels(book);
     deliver(TAKEN);
     state.nowMs += 5_000;
   }

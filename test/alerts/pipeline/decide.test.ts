@@ -1,56 +1,65 @@
 import { describe, expect, it } from 'vitest';
-import { type AlertNow, type Notified, news, type Policy } from '../../../src/alerts/pipeline/decide.ts';
+import {
+  type ChannelPolicy,
+  type CurrentAlert,
+  decideNotification,
+  type LastNotification,
+} from '../../../src/alerts/pipeline/decide.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NOW = Date.UTC(2026, 2, 20, 12);
 
-const HOLDS: AlertNow = {
+const HOLDS: CurrentAlert = {
   ...{
     holding: true,
     episode: 1,
     level: 'happened',
-    measure: 16_000n,
-    isSet: false,
+    magnitude: 16_000n,
+    isBitMask: false,
     acknowledged: false,
-    wanes: false,
-    own: null,
+    isClearing: false,
+    system: null,
   },
 };
-const TOLD: Notified = {
-  ...{ event: 'opened', episode: 1, level: 'happened', notifiedCount: 0, measure: 16_000n, open: true },
+const TOLD: LastNotification = {
+  ...{ event: 'opened', episode: 1, level: 'happened', notifiedCount: 0, magnitude: 16_000n, open: true },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
-const OPEN: Policy = { routed: true, explainedBy: null, mute: null, passed: [], remindAfterMs: null };
+const OPEN: ChannelPolicy = { routed: true, inhibitedBy: null, silence: null, passedLimits: [], remindAfterMs: null };
 const SILENCE = { id: 'silence_1', untilMs: NOW + DAY_MS };
 
 /** What a receiver hears, as one word; in brackets why it hears nothing. */
-function hears(alert: Partial<AlertNow>, told: Partial<Notified> | null, policy: Partial<Policy> = {}): string {
+function hears(
+  alert: Partial<CurrentAlert>,
+  told: Partial<LastNotification> | null,
+  policy: Partial<ChannelPolicy> = {},
+): string {
   const before = told === null ? null : { ...TOLD, ...told };
-  const said = news({ ...HOLDS, ...alert }, before, { ...OPEN, ...policy }, NOW);
-  return said.event ?? `(${said.because})`;
+  const said = decideNotification({ ...HOLDS, ...alert }, before, { ...OPEN, ...policy }, NOW);
+  return said.event ?? `(${said.reason})`;
 }
 
 /** A fault of ours that began so many minutes ago, each time, and changed last when it says. */
 const fault = (begins: number[], changed: number) => ({
-  measure: null,
-  own: { begins: begins.map((minutes) => NOW - minutes * 60_000), changedMs: NOW - changed * 60_000 },
+  magnitude: null,
+  system: { begins: begins.map((minutes) => NOW - minutes * 60_000), changedMs: NOW - changed * 60_000 },
 });
-const FAULT_TOLD: Partial<Notified> = { measure: null, atMs: NOW - HOUR_MS };
+const FAULT_TOLD: Partial<LastNotification> = { magnitude: null, atMs: NOW - HOUR_MS };
 
 describe('a receiver hears', () => {
-  it.each<[string, string, Partial<AlertNow>, Partial<Notified> | null, Partial<Policy>?]>([
+  it.each<[string, string, Partial<CurrentAlert>, Partial<LastNotification> | null, Partial<ChannelPolicy>?]>([
     ['a beginning, once', 'opened', {}, null],
     ['nothing more of what it knows', '(told)', {}, {}],
     ['the end of what it was told', 'closed', { holding: false }, {}],
     ['the end once', '(unheard)', { holding: false }, { open: false, event: 'closed' }],
     ['no end of what it was not told', '(unheard)', { holding: false }, null],
-    ['the end whatever is muted', 'closed', { holding: false }, {}, { mute: SILENCE }],
+    ['the end whatever is muted', 'closed', { holding: false }, {}, { silence: SILENCE }],
     ['the end whatever the routes are', 'closed', { holding: false }, {}, { routed: false }],
     ['that it hears no more', 'closed', {}, {}, { routed: false }],
     ['nothing that is not for it', '(unrouted)', {}, null, { routed: false }],
-    ['nothing while a fault of ours explains it', '(inhibited:alert_9)', {}, null, { explainedBy: 'alert_9' }],
-    ['nothing that is silenced', '(silence:silence_1)', {}, null, { mute: SILENCE }],
+    ['nothing while a fault of ours explains it', '(inhibited:alert_9)', {}, null, { inhibitedBy: 'alert_9' }],
+    ['nothing that is silenced', '(silence:silence_1)', {}, null, { silence: SILENCE }],
     ['after a silence what still holds', 'opened', {}, null],
     ['of a second time, a day later', 'again', { episode: 2 }, { open: false, event: 'closed' }],
     ['of a second time that it was not told the end of', 'again', { episode: 2 }, {}],
@@ -68,12 +77,12 @@ describe('a receiver hears', () => {
     ],
     ['more at once when a clock ahead has told it', 'again', { episode: 2 }, { open: false, atMs: NOW + 40 * DAY_MS }],
     ['what is sure now, within a day', 'worse', {}, { level: 'likely', atMs: NOW - HOUR_MS }],
-    ['what is less sure now', 'eased', { level: 'likely', measure: 12_000n }, {}],
+    ['what is less sure now', 'eased', { level: 'likely', magnitude: 12_000n }, {}],
     ['that not within a day', '(daily)', { level: 'likely' }, { atMs: NOW - HOUR_MS }],
-    ['growth by half', 'grown', { measure: 24_000n }, {}],
-    ['no less growth', '(told)', { measure: 23_999n }, {}],
-    ['then growth to twice as much', '(told)', { measure: 24_000n }, { notifiedCount: 1 }],
-    ['growth of what somebody looks after', 'grown', { measure: 24_000n, acknowledged: true }, {}],
+    ['growth by half', 'grown', { magnitude: 24_000n }, {}],
+    ['no less growth', '(told)', { magnitude: 23_999n }, {}],
+    ['then growth to twice as much', '(told)', { magnitude: 24_000n }, { notifiedCount: 1 }],
+    ['growth of what somebody looks after', 'grown', { magnitude: 24_000n, acknowledged: true }, {}],
     [
       'nothing else of what somebody looks after',
       '(acknowledged)',
@@ -81,14 +90,20 @@ describe('a receiver hears', () => {
       {},
       { remindAfterMs: HOUR_MS },
     ],
-    ['each fact of a set once', 'grown', { isSet: true, measure: 3n }, { measure: 2n }],
-    ['no fact twice', '(told)', { isSet: true, measure: 2n }, { measure: 3n }],
-    ['what goes beyond a plan at once', 'grown', { measure: 18_500n }, { atMs: NOW - HOUR_MS }, { passed: [18_000n] }],
-    ['that once', '(told)', { measure: 19_000n }, { measure: 18_500n }, { passed: [18_000n] }],
+    ['each fact of a set once', 'grown', { isBitMask: true, magnitude: 3n }, { magnitude: 2n }],
+    ['no fact twice', '(told)', { isBitMask: true, magnitude: 2n }, { magnitude: 3n }],
+    [
+      'what goes beyond a plan at once',
+      'grown',
+      { magnitude: 18_500n },
+      { atMs: NOW - HOUR_MS },
+      { passedLimits: [18_000n] },
+    ],
+    ['that once', '(told)', { magnitude: 19_000n }, { magnitude: 18_500n }, { passedLimits: [18_000n] }],
     ['a reminder', 'reminder', {}, {}, { remindAfterMs: 4 * HOUR_MS }],
     ['no reminder before its time', '(told)', {}, { atMs: NOW - HOUR_MS }, { remindAfterMs: 4 * HOUR_MS }],
     ['nothing of what was there before', '(told)', {}, { event: 'baseline', open: false }],
-    ['growth of what was there before', 'grown', { measure: 24_000n }, { event: 'baseline', open: false }],
+    ['growth of what was there before', 'grown', { magnitude: 24_000n }, { event: 'baseline', open: false }],
     ['no end of what was there before', '(unheard)', { holding: false }, { event: 'baseline', open: false }],
     ['a beginning after what was there before', 'opened', { episode: 2 }, { event: 'baseline', open: false }],
     [
@@ -115,13 +130,13 @@ describe('a receiver hears', () => {
       { episode: 5, ...fault([361, 90, 70, 40, 5], 5) },
       { ...FAULT_TOLD, open: false, event: 'closed', episode: 4 },
     ],
-    ['no beginning of what one run has found gone', '(waning)', { wanes: true }, null],
+    ['no beginning of what one run has found gone', '(waning)', { isClearing: true }, null],
     [
       'nothing of one that comes and goes and is muted',
       '(silence:silence_1)',
       { episode: 5, ...fault([350, 90, 70, 40, 5], 5) },
       { ...FAULT_TOLD, open: false, event: 'closed' },
-      { mute: SILENCE },
+      { silence: SILENCE },
     ],
     [
       'nothing more of that',
@@ -149,12 +164,12 @@ describe('a receiver hears', () => {
 describe('it is asked again', () => {
   const askAt = (...[alert, told, policy]: Parameters<typeof hears>) => {
     const before = told === null ? null : { ...TOLD, ...told };
-    const said = news({ ...HOLDS, ...alert }, before, { ...OPEN, ...policy }, NOW);
+    const said = decideNotification({ ...HOLDS, ...alert }, before, { ...OPEN, ...policy }, NOW);
     return said.event === null ? said.evaluateAtMs : undefined;
   };
 
   it.each<[string, number | null, ...Parameters<typeof hears>]>([
-    ['when the silence ends', SILENCE.untilMs, {}, null, { mute: SILENCE }],
+    ['when the silence ends', SILENCE.untilMs, {}, null, { silence: SILENCE }],
     ['when the day is over', NOW + 22.5 * HOUR_MS, { episode: 2 }, { atMs: NOW - HOUR_MS }],
     ['when a reminder is due', NOW + 3 * HOUR_MS, {}, { atMs: NOW - HOUR_MS }, { remindAfterMs: 4 * HOUR_MS }],
     ['when it was steady for an hour', NOW + 40 * 60_000, { ...fault([20], 20) }, { ...FAULT_TOLD, event: 'flapping' }],

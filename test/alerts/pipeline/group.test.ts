@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { AlertBook } from '../../../src/alerts/outbox/alert-book.ts';
+import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
+import { AlertBook } from '../../../src/alerts/state/alert-book.ts';
 import { isoTime } from '../../../src/core/clock.ts';
 import { periodKeyOf } from '../../../src/ledger/store/schema/keys.ts';
-import { messages, owedMessages } from '../../support/messages.ts';
+import { messages, pendingNotifications } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { LOG_ROUTES, notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -34,11 +35,11 @@ async function world() {
       const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, '2026-03'), tenantKey };
       book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));
     }
-    book.finish();
+    notifyChannels(book);
   };
   /** What waits, each with whom it is about, and the hours until it goes. */
   const waiting = () =>
-    owedMessages(connection).map(({ event, tenant, dueAt }) => {
+    pendingNotifications(connection).map(({ event, tenant, dueAt }) => {
       return `${event} ${tenant} at ${(Date.parse(dueAt ?? '') - NOON) / HOUR_MS}`;
     });
   const sent = () =>

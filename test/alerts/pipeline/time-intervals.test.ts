@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
   ALWAYS,
-  checkTimes,
-  countsAt,
-  countsUntilMs,
-  timesWords,
+  activeUntilMs,
+  checkIntervals,
+  formatIntervals,
+  isActiveAt,
 } from '../../../src/alerts/pipeline/time-intervals.ts';
 
 const at = (text: string): number => Date.parse(text);
 const END = at('2027-01-01T00:00:00Z');
 const until = (times: Partial<typeof ALWAYS>, text: string): string | null => {
-  const untilMs = countsUntilMs({ ...ALWAYS, ...times }, at(text), END);
+  const untilMs = activeUntilMs({ ...ALWAYS, ...times }, at(text), END);
   return untilMs === null ? null : new Date(untilMs).toISOString();
 };
 
@@ -45,8 +45,8 @@ test('days of a month may be counted from its end', () => {
   expect(until(closing, '2028-02-28T09:00:00Z')).toBeNull();
   expect(until(closing, '2026-03-03T09:00:00Z')).toBe('2026-03-04T00:00:00.000Z');
   expect(until(closing, '2026-03-04T09:00:00Z')).toBeNull();
-  expect(countsAt({ ...ALWAYS, ...closing }, at('2026-03-31T07:59:00Z'))).toBe(false);
-  expect(countsAt({ ...ALWAYS, ...closing }, at('2026-03-31T08:00:00Z'))).toBe(true);
+  expect(isActiveAt({ ...ALWAYS, ...closing }, at('2026-03-31T07:59:00Z'))).toBe(false);
+  expect(isActiveAt({ ...ALWAYS, ...closing }, at('2026-03-31T08:00:00Z'))).toBe(true);
 });
 
 test('it counts no longer than to its end, and what counts every day is looked at again', () => {
@@ -65,11 +65,11 @@ test.each([
   [{ daysOfMonth: '' }, '--days-of-month "" cannot be understood'],
   [{ timeZone: 'Mars/Base' }, '--time-zone "Mars/Base" is not known'],
 ])('%o is refused', (times, message) => {
-  expect(() => checkTimes({ ...ALWAYS, ...times })).toThrow(message);
+  expect(() => checkIntervals({ ...ALWAYS, ...times })).toThrow(message);
 });
 
 test('it is said in words', () => {
-  expect(timesWords(ALWAYS)).toBe('');
+  expect(formatIntervals(ALWAYS)).toBe('');
   const times = { weekdays: 'sat,sun', hours: '22:00-06:00', daysOfMonth: '1-7', timeZone: 'Europe/Berlin' };
-  expect(timesWords(times)).toBe(' on sat,sun, days 1-7, 22:00-06:00 (Europe/Berlin)');
+  expect(formatIntervals(times)).toBe(' on sat,sun, days 1-7, 22:00-06:00 (Europe/Berlin)');
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
 import { unheardRules } from '../../../src/alerts/pipeline/route.ts';
-import { mutes } from '../../../src/alerts/pipeline/silence.ts';
+import { covers } from '../../../src/alerts/pipeline/silence.ts';
 import type { UsageKind } from '../../../src/alerts/rules/kind.ts';
 import type { UsageMessage } from '../../../src/alerts/rules/message.ts';
 import type { Detection } from '../../../src/alerts/rules/rule.ts';
@@ -87,7 +87,7 @@ test('a rule is registered by what is said of it and by how it judges: from ther
   ]);
   expect(unheardRules([], 'ws-1').find(({ severity }) => severity === 'warning')?.rules).toContain(name);
   const plan = { kind: 'plan' as const, rule: '*', tenant: '*', period: '*', upToCredits: 900n };
-  expect(mutes(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
+  expect(covers(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
 });
 
 test('nothing but the rules themselves and the list of their names calls one by its name', () => {

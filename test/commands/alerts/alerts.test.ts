@@ -28,7 +28,7 @@ it('shows and explains an alert, in words and as JSON', async () => {
   const shown = parseJson((await world.run('alerts', 'show', id, '--json')).out);
   expect(shown.transitions).toMatchObject([{ change: 'fired', actor: 'run', muted_because: null }]);
   expect(shown.messages).toMatchObject([{ channel: 'log', event: 'opened', outcome: 'delivered', attempts: 1 }]);
-  expect(shown.owed).toEqual([]);
+  expect(shown.pending).toEqual([]);
   expect((await world.run('alerts', 'show', id)).out).toContain('log  opened: delivered  msg_');
   expect((await world.run('alerts', 'explain', 'alert_none')).code).toBe(1);
 });

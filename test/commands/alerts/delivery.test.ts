@@ -109,7 +109,7 @@ describe('alerts replay', () => {
     expect(out).toBe(
       '1 notification is due again; the running daemon sends due notifications\n  channel hook enabled again\n',
     );
-    expect(countByState(world.ledgerPath, 'hook')).toEqual({ owed: 1 });
+    expect(countByState(world.ledgerPath, 'hook')).toEqual({ due: 1 });
     expect((await world.run('alerts', 'replay')).err).toContain('no undelivered messages');
     expect((await world.run('status')).out).not.toContain('is disabled');
   });

@@ -232,7 +232,7 @@ test('open alerts are counted by severity, notifications by state', async () => 
   for (const [id, state] of (['fresh', 'possible', 'refused', 'delivered', 'dead'] as const).entries())
     plantMessage(ledger.connection, { id: `n${id}`, alertKey: 1, channel: 'log', state, createdAt: '2026' });
   const owe = ledger.connection.prepare(
-    "INSERT INTO alert_notified (alert_key, channel, owed, goes_with, due_at) VALUES (1, ?, 'opened 1 likely 0', ?, '2026')",
+    "INSERT INTO alert_notified (alert_key, channel, pending, batch, due_at) VALUES (1, ?, 'opened 1 likely 0', ?, '2026')",
   );
   owe.run('log', null);
   owe.run('daily', 'digest');

@@ -6,7 +6,7 @@ import { createLogger } from '../../../src/core/logger.ts';
 import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/disk-watch.ts';
 import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
 import { DISK_FAULTS } from '../../../src/writer/writer.ts';
-import { answerWaiting, messages, owedMessages } from '../../support/messages.ts';
+import { answerWaiting, messages, pendingNotifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON, testClock } from '../../support/time/test-clock.ts';
@@ -144,7 +144,7 @@ test('an unwritable ledger causes one emergency notification per channel, record
     sent.map(({ notificationId, channel }) => [notificationId, channel, 'delivered']),
   );
   expect(messages(connection)[0]?.payload.alert_id).toBe(told.alert_id);
-  expect(owedMessages(connection)).toEqual([]);
+  expect(pendingNotifications(connection)).toEqual([]);
   await pass(3);
   const ends = answerWaiting(connection, 'accepted', clock.now());
   expect(ends.map(({ channel, event, payload }) => [channel, event, payload.revision > told.revision])).toEqual([

@@ -23,7 +23,7 @@ export function hurry(ledgerPath: string): void {
       .prepare(
         `UPDATE deliveries SET failures = 0, due_at = created_at
          WHERE state = 'possible' AND failures > 0
-           AND abs((julianday(due_at) - julianday(due_set_at)) * 86400 - 60) > 0.5`,
+           AND abs((julianday(due_at) - julianday(scheduled_at)) * 86400 - 60) > 0.5`,
       )
       .run(),
   );

@@ -28,13 +28,13 @@ interface Row {
 }
 
 /** What a channel is owed of an alert, whether a message says it by now or not. */
-interface OwedRow {
+interface PendingRow {
   channel: string;
   alert_id: string;
   rule: string;
   workspace_id: string | null;
   tenant_id: string | null;
-  owed: string;
+  pending: string;
   failures: bigint;
   digest: bigint;
   under_way: bigint;
@@ -59,8 +59,8 @@ interface UnderWay extends Waiting {
   claimedMs: number;
 }
 
-interface Owed extends Waiting {
-  owed: string;
+interface Pending extends Waiting {
+  pending: string;
   /** Since when a message about it is under way; null while none is. */
   underWayMs: number | null;
   /** How many such messages in a row were refused, whatever is written down of them. */
@@ -84,10 +84,10 @@ const UNDER_WAY = `SELECT ${COLUMNS} FROM deliveries WHERE state IN ('fresh', 't
 const ONE = `SELECT ${COLUMNS} FROM deliveries WHERE notification_id = ?`;
 const REMINDS = `SELECT a.alert_id FROM deliveries d JOIN delivery_members m USING (delivery_key) JOIN alerts a USING (alert_key)
   WHERE d.notification_id = ? AND m.event = 'reminder' AND a.state = 'acknowledged'`;
-const OWED = `SELECT n.channel, a.alert_id, a.rule, w.workspace_id, t.tenant_id, n.owed, n.failures, n.goes_with IS 'digest' AS digest,
+const PENDING = `SELECT n.channel, a.alert_id, a.rule, w.workspace_id, t.tenant_id, n.pending, n.failures, n.batch IS 'digest' AS digest,
     n.delivery_key IS NOT NULL AS under_way
   FROM alert_notified n JOIN alerts a USING (alert_key) LEFT JOIN workspaces w USING (workspace_key)
-  LEFT JOIN tenants t ON t.tenant_key = a.tenant_key WHERE n.owed IS NOT NULL AND n.given_up = 0`;
+  LEFT JOIN tenants t ON t.tenant_key = a.tenant_key WHERE n.pending IS NOT NULL AND n.given_up = 0`;
 
 /**
  * Each message is handed over by one sender at a time, again and again as documented, until its receiver has said yes, and then no
@@ -100,7 +100,7 @@ export class DeliveriesOracle {
   /** The messages under way, by their ids. */
   readonly #waiting = new Map<string, UnderWay>();
   /** By channel and alert. */
-  readonly #owed = new Map<string, Owed>();
+  readonly #pending = new Map<string, Pending>();
   /** When a message was written down, by the world's time, in whichever ledger. */
   readonly #made: Map<string, number>;
   readonly #accepted = new Set<string>();
@@ -128,11 +128,11 @@ export class DeliveriesOracle {
         if (outcome === 'rejected') this.#rejected.add(notificationId);
         if (attempt.mayHaveArrived) this.#possible.add(notificationId);
         for (const alertId of alertsIn(attempt.payload)) {
-          const owed = this.#owed.get(`${name} ${alertId}`);
-          if (owed === undefined) continue;
-          if (owed.last !== null && owed.last.notificationId !== notificationId)
-            checkNext(attempt, owed, clocksRightSinceMs < owed.last.atMs);
-          owed.last = attempt;
+          const pending = this.#pending.get(`${name} ${alertId}`);
+          if (pending === undefined) continue;
+          if (pending.last !== null && pending.last.notificationId !== notificationId)
+            checkNext(attempt, pending, clocksRightSinceMs < pending.last.atMs);
+          pending.last = attempt;
         }
         // One that was made just now was not seen yet.
         const waiting = this.#waiting.get(notificationId);
@@ -211,20 +211,20 @@ export class DeliveriesOracle {
   }
 
   #refusedSinceMs(row: Row | undefined, alertId: string): number {
-    return this.#owed.get(`${row?.channel} ${alertId}`)?.sinceMs ?? Number.POSITIVE_INFINITY;
+    return this.#pending.get(`${row?.channel} ${alertId}`)?.sinceMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What each channel is owed: since when, and how often it was refused. */
+  /** What each channel is pending: since when, and how often it was refused. */
   #checkOwed(ledger: LedgerView, { nowMs, clocksRightSinceMs }: DeliveriesMoment): void {
     const dated = clocksRightSinceMs <= nowMs;
     const rows = new Set<string>();
-    for (const row of ledger.all<OwedRow>(OWED)) {
-      const { channel, owed } = row;
+    for (const row of ledger.all<PendingRow>(PENDING)) {
+      const { channel, pending } = row;
       const key = `${channel} ${row.alert_id}`;
       rows.add(key);
       const failures = Number(row.failures);
-      const known = this.#owed.get(key);
-      if (known === undefined || known.owed !== owed) {
+      const known = this.#pending.get(key);
+      if (known === undefined || known.pending !== pending) {
         const heard = this.#receivers.get(channel)?.attempts ?? [];
         const recent = heard.filter(({ atMs }) => !dated || atMs > nowMs - DAY_MS - CROWD_SLACK_MS);
         const gatheredMs = row.digest === 1n || isOfCrowd(row, recent) ? DAY_MS : 0;
@@ -233,7 +233,7 @@ export class DeliveriesOracle {
         const times = { sinceMs: nowMs, failedMs, dated, gatheredMs, last: known?.last ?? null };
         const underWayMs = row.under_way === 1n ? nowMs : null;
         const refusals = failures > 0 ? (known?.refusals ?? 0) : 0;
-        this.#owed.set(key, { ...times, channel, owed, failures, underWayMs, refusals });
+        this.#pending.set(key, { ...times, channel, pending, failures, underWayMs, refusals });
         continue;
       }
       const { underWayMs, last } = known;
@@ -247,13 +247,14 @@ export class DeliveriesOracle {
       // One that was made and not tried in time is made anew.
       if (isFreed && known.failures === failures) Object.assign(known, { failedMs: nowMs, dated });
     }
-    for (const key of this.#owed.keys()) if (!rows.has(key)) this.#owed.delete(key);
+    for (const key of this.#pending.keys()) if (!rows.has(key)) this.#pending.delete(key);
   }
 
   /** Every now and then: what is due is written and sent once somebody can. */
   checkDue(moment: DeliveriesMoment): void {
     for (const [id, waiting] of this.#waiting) this.#checkDueOne(id, waiting, moment);
-    for (const [key, owed] of this.#owed) if (owed.underWayMs === null) this.#checkDueOne(key, owed, moment);
+    for (const [key, pending] of this.#pending)
+      if (pending.underWayMs === null) this.#checkDueOne(key, pending, moment);
   }
 
   #checkDueOne(
@@ -275,7 +276,7 @@ export class DeliveriesOracle {
 
   /** Whether nothing waits that is due soon. */
   isDone({ nowMs, servedSinceMs }: Pick<DeliveriesMoment, 'nowMs' | 'servedSinceMs'>): boolean {
-    const served = [...this.#waiting.values(), ...this.#owed.values()].filter(
+    const served = [...this.#waiting.values(), ...this.#pending.values()].filter(
       ({ channel }) => servedSinceMs(channel) <= nowMs,
     );
     return served.every((waiting) => waiting.failedMs + waitOf(waiting) > nowMs + 7_200_000);
@@ -285,9 +286,9 @@ export class DeliveriesOracle {
   hasAll(name: string, ledger: LedgerView): boolean {
     const underWay = "SELECT 1 FROM deliveries WHERE channel = ? AND state IN ('fresh', 'trying', 'possible', 'dead')";
     // A summary waits for its hour; one that was refused waits for its receiver.
-    const waits = "(goes_with IS NOT 'digest' OR failures > 0)";
-    const owed = `SELECT 1 FROM alert_notified WHERE channel = ? AND owed IS NOT NULL AND ${waits}`;
-    return ledger.all(`${underWay} UNION ALL ${owed} LIMIT 1`, name, name).length === 0;
+    const waits = "(batch IS NOT 'digest' OR failures > 0)";
+    const pending = `SELECT 1 FROM alert_notified WHERE channel = ? AND pending IS NOT NULL AND ${waits}`;
+    return ledger.all(`${underWay} UNION ALL ${pending} LIMIT 1`, name, name).length === 0;
   }
 }
 
@@ -297,9 +298,9 @@ function waitOf({ failures, gatheredMs }: Waiting): number {
 }
 
 /** Whether its receiver has heard of so many others that it may wait for more of them. */
-function isOfCrowd(owed: OwedRow, heard: readonly Attempt[]): boolean {
-  if (owed.tenant_id === null) return false;
-  const own = kindOf(owed);
+function isOfCrowd(pending: PendingRow, heard: readonly Attempt[]): boolean {
+  if (pending.tenant_id === null) return false;
+  const own = kindOf(pending);
   const messages = new Map(heard.map(({ notificationId, payload }) => [notificationId, wordsIn(payload).map(kindOf)]));
   const kin = [...messages.values()].filter((kinds) => kinds.includes(own));
   return kin.length >= CROWD || kin.some((kinds) => kinds.length > 1);
@@ -331,7 +332,7 @@ function checkTiming({ notificationId }: Attempt, { last, failures, failedMs }: 
 /** A message about an alert of which another has been tried. */
 function checkNext(
   { notificationId, atMs }: Attempt,
-  { last, refusals, failedMs, ...owed }: Owed,
+  { last, refusals, failedMs, ...pending }: Pending,
   dated: boolean,
 ): void {
   if (last === null) return;
@@ -340,7 +341,7 @@ function checkNext(
       'messages of one alert go one after the other',
       `${notificationId} beside ${last.notificationId}`,
     );
-  const failures = Math.max(owed.failures, refusals);
+  const failures = Math.max(pending.failures, refusals);
   if (!dated || failures === 0 || failedMs < last.endsMs || last.outcome !== 'retry') return;
   const waitMs = Math.max(SHORTEST * waitAfter(failures), last.retryAfterMs);
   if (atMs < failedMs + waitMs - 1_000)

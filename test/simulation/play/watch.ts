@@ -338,7 +338,7 @@ export class Watch {
     if (!this.#deliveries.isDone({ nowMs, servedSinceMs: (channel) => this.#conditions.servedSinceMs(channel) }))
       return false;
     const soon = new Date(nowMs + 2 * 60 * MINUTE_MS).toISOString();
-    if (ledger.value<bigint>('SELECT count(*) FROM alert_notified WHERE owed IS NULL AND due_at <= ?', soon) > 0n)
+    if (ledger.value<bigint>('SELECT count(*) FROM alert_notified WHERE pending IS NULL AND due_at <= ?', soon) > 0n)
       return false;
     if (this.#isFirst && this.#known.billed.missing(ledger, nowMs, this.#isOurs) !== null) return false;
     return !this.isReading;

@@ -117,13 +117,13 @@ export const alertNotified = sqliteTable(
     /** Revision of the last message created, whatever its outcome. */
     revision: integer('revision').notNull().default(0),
     /** The pending notification: event, episode, level and growth count. Null: none. */
-    owed: text('owed'),
-    owedAt: text('owed_at'),
+    pending: text('pending'),
+    pendingAt: text('pending_at'),
     /** The pending notification waits to be sent in one message with others. */
-    goesWith: text('goes_with', { enum: ['group', 'digest'] }),
+    batch: text('batch', { enum: ['group', 'digest'] }),
     /** When to check the channel again for this alert, and when that time was computed. Null: no check is scheduled. */
     dueAt: text('due_at'),
-    dueSetAt: text('due_set_at'),
+    scheduledAt: text('scheduled_at'),
     /** Consecutive rejected attempts. */
     failures: integer('failures').notNull().default(0),
     /** 1: no more attempts until a replay, or until the channel has accepted another message. */
@@ -133,8 +133,8 @@ export const alertNotified = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.alertKey, table.channel] }),
-    index('alert_notified_due').on(table.dueAt, table.dueSetAt).where(sql`due_at IS NOT NULL`),
-    index('alert_notified_owed').on(table.channel, table.givenUp).where(sql`owed IS NOT NULL`),
+    index('alert_notified_due').on(table.dueAt, table.scheduledAt).where(sql`due_at IS NOT NULL`),
+    index('alert_notified_pending').on(table.channel, table.givenUp).where(sql`pending IS NOT NULL`),
     index('alert_notified_by_delivery').on(table.deliveryKey).where(sql`delivery_key IS NOT NULL`),
   ],
 );
@@ -240,7 +240,7 @@ export const alertRecords: readonly TableRecord[] = [
     guard: {
       label: `'last notification to ' || ROW.channel || ' of alert '
         || coalesce((SELECT a.alert_id FROM alerts a WHERE a.alert_key = ROW.alert_key), 'number ' || ROW.alert_key)`,
-      except: ['owed', 'owed_at', 'goes_with', 'due_at', 'due_set_at', 'failures'],
+      except: ['pending', 'pending_at', 'batch', 'due_at', 'scheduled_at', 'failures'],
     },
   },
   {

@@ -19,12 +19,12 @@ export const deliveries = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** When the next attempt is due, and when that time was computed. Null: no further attempt. */
     dueAt: text('due_at'),
-    dueSetAt: text('due_set_at'),
+    scheduledAt: text('scheduled_at'),
     deliveredAt: text('delivered_at'),
     lastError: text('last_error'),
   },
   (table) => [
-    index('deliveries_due').on(table.dueAt, table.dueSetAt).where(sql`due_at IS NOT NULL`),
+    index('deliveries_due').on(table.dueAt, table.scheduledAt).where(sql`due_at IS NOT NULL`),
     index('deliveries_dead').on(table.createdAt).where(sql`state = 'dead'`),
     index('deliveries_by_age').on(table.createdAt),
   ],
@@ -45,7 +45,7 @@ export const deliveryRecords: readonly TableRecord[] = [
     table: deliveries,
     guard: {
       label: "'notification ' || ROW.notification_id",
-      except: ['due_at', 'due_set_at'],
+      except: ['due_at', 'scheduled_at'],
     },
   },
   {

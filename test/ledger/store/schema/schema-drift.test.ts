@@ -145,7 +145,7 @@ test.each([
   ['an index', 'CREATE INDEX runs_by_slot ON runs (slot)'],
   [
     'an index that covers part of a table',
-    'DROP INDEX deliveries_due; CREATE INDEX deliveries_due ON deliveries (due_at, due_set_at)',
+    'DROP INDEX deliveries_due; CREATE INDEX deliveries_due ON deliveries (due_at, scheduled_at)',
   ],
   ['a table', 'CREATE TABLE notes (note TEXT) STRICT'],
   [

@@ -17,8 +17,8 @@ export const MESSAGES: Planted = {
     ],
     'patience-lost-with-the-message': [
       'a receiver that is away is asked every five seconds, because each attempt makes another message',
-      'due_set_at = @now, failures = coalesce(@failures, failures)\n',
-      'due_set_at = @now, failures = 0\n',
+      'scheduled_at = @now, failures = coalesce(@failures, failures)\n',
+      'scheduled_at = @now, failures = 0\n',
     ],
     'first-of-a-group': [
       'of a group the first counts as told: the others are told again and again',
@@ -69,7 +69,7 @@ export const MESSAGES: Planted = {
       'export const GIVE_UP_AFTER_MS = HOUR_MS;',
     ],
   },
-  'src/alerts/outbox/notifier.ts': {
+  'src/alerts/outbox/notify-channels.ts': {
     'overtaken-by-news': [
       'a message about an alert is sent while another one is on its way',
       'if (deliveryKey !== null) {',

@@ -2,27 +2,32 @@ import type { Planted } from './all.ts';
 
 /** What receivers are told, and what stays the last word although it is not so any more: weeks show it. */
 export const NEWS: Planted = {
-  'src/alerts/outbox/alert-book.ts': {
+  'src/alerts/outbox/notify-channels.ts': {
     'ends-lost-in-the-first-run': [
       'who was told that a workspace cannot be read never hears that it can, when its first run ends that',
-      '      if (seeding && !isSystemRule(rule)) {',
-      '      if (seeding) {',
+      '    if (seeding && !isSystemRule(rule)) {',
+      '    if (seeding) {',
+    ],
+    'one-receiver-told': [
+      'of all receivers that are to hear of a fault the first one does',
+      'for (const route of routes) {',
+      'for (const route of routes.slice(0, 1)) {',
     ],
   },
   'src/alerts/pipeline/decide.ts': {
     'ends-kept-quiet': [
       'who was told that a workspace cannot be read never hears that it can',
-      "if (!alert.holding) return told?.open === true ? send('closed') : nothing('unheard');",
-      "if (!alert.holding) return nothing('unheard');",
+      "if (!alert.holding) return last?.open === true ? send('closed') : suppress('unheard');",
+      "if (!alert.holding) return suppress('unheard');",
     ],
     'ends-of-what-nobody-heard': [
       'a receiver that was away hears the end of what it never heard of',
-      "if (!alert.holding) return told?.open === true ? send('closed') : nothing('unheard');",
-      "if (!alert.holding) return told?.event !== 'closed' ? send('closed') : nothing('unheard');",
+      "if (!alert.holding) return last?.open === true ? send('closed') : suppress('unheard');",
+      "if (!alert.holding) return last?.event !== 'closed' ? send('closed') : suppress('unheard');",
     ],
     'second-outage-waits-for-a-day': [
       'of a second outage on one day nobody hears',
-      'const waitMs = alert.own !== null || change.passed ? 0',
+      'const waitMs = alert.system !== null || change.passed ? 0',
       'const waitMs = change.passed ? 0',
     ],
   },
@@ -33,12 +38,7 @@ export const NEWS: Planted = {
       'AND n.due_at IS NOT NULL)`;',
     ],
   },
-  'src/alerts/outbox/notifier.ts': {
-    'one-receiver-told': [
-      'of all receivers that are to hear of a fault the first one does',
-      'for (const route of this.#routes) {',
-      'for (const route of this.#routes.slice(0, 1)) {',
-    ],
+  'src/alerts/pipeline/pipeline.ts': {
     'reminded-too-often': [
       'a reminder every four hours comes every half hour',
       '(route.remindAfterMs ?? null) : null,',
@@ -48,13 +48,13 @@ export const NEWS: Planted = {
   'src/alerts/pipeline/silence.ts': {
     'planned-and-told': [
       'what grows as somebody has planned is told',
-      'const row = rows.find((each) => mutes(each, subject));',
-      "const row = rows.find((each) => each.kind === 'silence' && mutes(each, subject));",
+      'const row = rows.find((each) => covers(each, subject));',
+      "const row = rows.find((each) => each.kind === 'silence' && covers(each, subject));",
     ],
     'silenced-and-told': [
       'what somebody has silenced is told',
-      'const row = rows.find((each) => mutes(each, subject));',
-      "const row = rows.find((each) => each.kind === 'plan' && mutes(each, subject));",
+      'const row = rows.find((each) => covers(each, subject));',
+      "const row = rows.find((each) => each.kind === 'plan' && covers(each, subject));",
     ],
   },
   'src/alerts/outbox/evaluate-due.ts': {
@@ -78,13 +78,13 @@ export const NEWS_OF_WEEKS: Planted = {
   'src/alerts/pipeline/decide.ts': {
     'unrouted-and-open': [
       'a channel that takes an alert no more never hears its end',
-      "if (!policy.routed) return told?.open === true ? send('closed') : nothing('unrouted');",
-      "if (!policy.routed) return nothing('unrouted');",
+      "if (!policy.routed) return last?.open === true ? send('closed') : suppress('unrouted');",
+      "if (!policy.routed) return suppress('unrouted');",
     ],
     'episodes-told-once': [
       'what has ended and begins again is told to nobody who heard of the first time',
-      "if (told === null || told.episode < alert.episode || (!told.open && told.event !== 'baseline')) {",
-      'if (told === null) {',
+      "if (last === null || last.episode < alert.episode || (!last.open && last.event !== 'baseline')) {",
+      'if (last === null) {',
     ],
     'levels-untold': [
       'who heard that something is likely never hears that it has happened',
@@ -93,11 +93,11 @@ export const NEWS_OF_WEEKS: Planted = {
     ],
     'reminded-of-what-is-in-hand': [
       'who has acknowledged a fault is reminded of it day and night',
-      "  if (acknowledged) return nothing('acknowledged');\n",
+      "  if (acknowledged) return suppress('acknowledged');\n",
       '',
     ],
   },
-  'src/alerts/outbox/notifier.ts': {
+  'src/alerts/outbox/notify-channels.ts': {
     'acknowledged-and-closed': [
       'who acknowledges an alert has everybody told that it is over',
       "holding: state === 'firing' || state === 'acknowledged',",

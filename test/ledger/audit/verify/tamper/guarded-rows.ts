@@ -67,7 +67,7 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     { alert_key: FIRST, label: 'real', note: null, actor: 'ada', at },
     { alert_key: SECOND, label: 'false', note: 'a test', actor: 'bob', at },
   ]);
-  const delivery = { channel: 'ops', form: 'single', created_at: at, due_at: at, due_set_at: at };
+  const delivery = { channel: 'ops', form: 'single', created_at: at, due_at: at, scheduled_at: at };
   insert('deliveries', [
     { delivery_key: 1, notification_id: 'al_1.1.ops', payload: '{"id":1}', state: 'trying', ...delivery },
     { delivery_key: 2, notification_id: 'al_2.1.ops', payload: '{"id":2}', state: 'fresh', ...delivery },

@@ -1,0 +1,85 @@
+import { oncePerKey } from '../../core/one-at-a-time.ts';
+import type { RuleName } from '../../core/text/alert-words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { alerts } from '../../ledger/store/schema/alert-tables.ts';
+import {
+  and,
+  count,
+  eq,
+  gt,
+  gte,
+  inArray,
+  isNotNull,
+  prepared,
+  query,
+  type SQL,
+  sql,
+} from '../../ledger/store/schema/drizzle.ts';
+import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
+import { isOpenAlert } from './alert-store.ts';
+
+/** Counts of tenants in one month to which a finding applies. */
+export interface TenantCounts {
+  /** All tenants of the month. */
+  tenants: number;
+  /** Those with a likely alert. */
+  likely: number;
+  /** Those with an alert of a higher level. */
+  reached: number;
+}
+
+/** Fewer pending tenants than this are not held back to be notified together. */
+const MIN_BULK_TENANTS = 5;
+/** Tenants are pending in bulk when they are more than one in this many. */
+const BULK_SHARE_DIVISOR = 20;
+
+const pendingCounts = prepared((db) => {
+  const { periodKey, tenantKey, state } = alerts;
+  const isOfWorkspace = and(eq(alerts.workspaceKey, sql.placeholder('workspaceKey')), isOpenAlert);
+  const pending = db.select({ periodKey, pending: count() }).from(alerts);
+  return pending
+    .where(and(isOfWorkspace, eq(state, 'pending'), isNotNull(tenantKey)))
+    .groupBy(periodKey)
+    .having(gte(count(), MIN_BULK_TENANTS));
+});
+
+/**
+ * Returns a function that reports whether many alerts of a period await confirmation. The counts are taken now, before a run
+ * changes any alert, so that the order of evaluation makes no difference.
+ */
+export function findBulkPending(connection: LedgerDb, workspaceKey: number | null): (periodKey: number) => boolean {
+  const counts = pendingCounts(connection).all({ workspaceKey });
+  const pendingIn = new Map(counts.map(({ periodKey, pending }) => [periodKey, pending]));
+  return oncePerKey((periodKey) => {
+    const pending = pendingIn.get(periodKey);
+    return pending !== undefined && pending * BULK_SHARE_DIVISOR > countTenants(connection, periodKey);
+  });
+}
+
+/** Counts the tenants of a period: those with credits in the previous period, or those with a record, whichever are more. */
+export function countTenants(connection: LedgerDb, periodKey: number): number {
+  const countIn = (key: number, condition?: SQL) =>
+    query(connection)
+      .select({ tenants: count() })
+      .from(tenantUsage)
+      .where(and(eq(tenantUsage.periodKey, key), condition))
+      .get()?.tenants ?? 0;
+  return Math.max(countIn(periodKey - 1, gt(tenantUsage.creditsUsed, 0n)), countIn(periodKey));
+}
+
+const holdingCounts = prepared((db) => {
+  const { periodKey, tenantKey, rule, state, level } = alerts;
+  const isOfRule = and(eq(rule, sql.placeholder('rule')), eq(periodKey, sql.placeholder('periodKey')));
+  const holding = db.select({ likely: sql<number>`${level} = 'likely'`, count: count() }).from(alerts);
+  return holding.where(and(isOfRule, isNotNull(tenantKey), inArray(state, ['firing', 'acknowledged']))).groupBy(sql`1`);
+});
+
+/** Counts the tenants of a period for which a rule holds. */
+export function countHolding(
+  connection: LedgerDb,
+  { rule, periodKey }: { rule: RuleName; periodKey: number },
+): TenantCounts {
+  const rows = holdingCounts(connection).all({ rule, periodKey });
+  const countOf = (likely: number) => rows.find((row) => Number(row.likely) === likely)?.count ?? 0;
+  return { tenants: countTenants(connection, periodKey), likely: countOf(1), reached: countOf(0) };
+}
