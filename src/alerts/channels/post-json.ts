@@ -6,10 +6,11 @@ import { ProxyRefusedError } from '../../net/proxy-refusal.ts';
 import type { Failure, ReadBody } from './accepted-bodies.ts';
 import type { DeliveryResult } from './channel.ts';
 
-export interface JsonPost extends Pick<HttpClientOptions, 'policy' | 'ca' | 'proxy' | 'clock' | 'timeoutMs'> {
+export interface JsonPost extends Pick<HttpClientOptions, 'policy' | 'ca' | 'proxy' | 'clock'> {
   url: URL;
   headers: Record<string, string>;
   body: string;
+  timeoutMs: number;
   signal: AbortSignal;
   /** Reads the body of a 2xx response, for a receiver whose status alone proves nothing. */
   readBody?: ReadBody | undefined;
