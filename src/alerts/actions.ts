@@ -11,19 +11,19 @@ import { ALWAYS, type TimeIntervals } from './pipeline/time-intervals.ts';
 import { requireAlerts } from './state/alert-store.ts';
 import type { FeedbackRequest } from './state/feedback.ts';
 
-/** Somebody has seen an alert and looks after it. */
+/** A person's acknowledgement of an alert. */
 export interface AcknowledgeRequest {
-  /** Of an alert, or of a message: then of all that it is about. */
+  /** The id of an alert, or of a message: then all of its alerts. */
   alertId: string;
   by: string;
   note: string | null;
   nowMs: number;
 }
 
-/** What is not to be told between two moments. In patterns `*` stands for anything. */
+/** A silence or plan between two moments. In patterns `*` matches anything. */
 export interface SilenceRequest {
   kind: 'silence' | 'plan';
-  /** Null: every workspace. */
+  /** A null workspace means every workspace. */
   workspaceId: string | null;
   rule: string;
   tenant: string;
@@ -39,9 +39,9 @@ export interface SilenceRequest {
 }
 
 /**
- * Records that somebody looks after what fires. It is told of again only at a higher level, and when it has grown or is
- * resolved. Returns the ids of the alerts that were not acknowledged before. Throws `unknown_alert`, `alert_not_firing` where
- * none fires, or `workspace_ended`.
+ * Acknowledges firing alerts. They are notified again only at a higher level, after growth, or when they end. Returns
+ * the ids of the alerts that were not acknowledged before. Throws `unknown_alert`, `alert_not_firing` if none fires, or
+ * `workspace_ended`.
  */
 export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeRequest): string[] {
   const { alertId, by, note, nowMs } = request;
@@ -61,7 +61,7 @@ export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeReque
     .immediate();
 }
 
-/** What is said of an alert of a workspace that was ended would be heard by nobody. */
+/** Finds the alerts of an id. Refuses those of a retired workspace: nobody would see the change. */
 function alertsHere(connection: LedgerDb, alertId: string): ReturnType<typeof requireAlerts> {
   const known = requireAlerts(connection, alertId);
   for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey)))
@@ -99,8 +99,8 @@ function acknowledge(
 }
 
 /**
- * Records what an alert turned out to be, or all of a message; the last word counts. One that was false is done with: nobody is
- * reminded of it, and it leaves the list. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
+ * Labels an alert, or all alerts of a message; the last label counts. An alert labelled `false` gets no reminders and
+ * leaves the list. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
  */
 export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): string[] {
   const { alertId, label, note, by, nowMs } = request;
@@ -119,7 +119,10 @@ export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): 
     .immediate();
 }
 
-/** Mutes what fits the patterns; returns the id of the silence. Throws `unknown_workspace` and `workspace_ended`. */
+/**
+ * Adds a silence or plan for the alerts that match the patterns; returns its id. Throws `unknown_workspace` and
+ * `workspace_ended`.
+ */
 export function addSilence(connection: LedgerDb, request: SilenceRequest, randomness = systemRandomness): string {
   const { workspaceId } = request;
   const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);

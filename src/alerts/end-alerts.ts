@@ -16,8 +16,8 @@ export interface Ending extends RetiringWorkspace {
 }
 
 /**
- * Ends what is open of a workspace that this ledger is to read no more; receivers who heard of its beginning are told. Runs
- * inside the transaction that ends the workspace, and returns how many alerts somebody is told the end of.
+ * Ends the open alerts of a workspace that this ledger stops reading. Receivers that were notified of an alert are
+ * notified of its end. Runs inside the transaction that retires the workspace. Returns the number of notified ends.
  */
 export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by, nowMs, routes }: Ending): number {
   const book = new AlertBook({
@@ -38,8 +38,9 @@ export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by,
 }
 
 /**
- * Takes back what is owed of a workspace, or with null of the ledger as a whole, and the messages about nothing else: another
- * ledger has the same and sends it. Runs inside the caller's transaction, and returns how often a channel was owed something.
+ * Withdraws the pending notifications of a workspace, or with null those about the whole ledger, and the messages about
+ * nothing else: another ledger has and sends the same. Runs inside the caller's transaction. Returns the number of
+ * withdrawn notifications.
  */
 export function withdrawMessages(connection: LedgerDb, workspaceKey: number | null, nowMs: number): number {
   const isOwn = 'alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS @workspaceKey)';
@@ -50,7 +51,7 @@ export function withdrawMessages(connection: LedgerDb, workspaceKey: number | nu
      WHERE due_at IS NOT NULL GROUP BY delivery_key HAVING max(${isOwn}) = 1`,
   );
   for (const { isWhole, ...delivery } of underWay.all({ workspaceKey }) as UnderWay[]) {
-    // What is about others, too, is asked for anew while nobody can have it.
+    // A message that includes other alerts is composed again if no receiver can have it.
     moveDelivery(connection, delivery, isWhole === 1 ? 'withdraw' : 'outdated', isoTime(nowMs));
   }
   connection
@@ -69,8 +70,8 @@ interface UnderWay {
 }
 
 /**
- * What a copy that becomes a ledger of its own leaves to the original: the alerts about the ledger as a whole. They end there
- * without a word, and their ids are those of the new ledger, should they ever begin. Runs inside the caller's transaction.
+ * Ends the alerts about the whole ledger in a copy that becomes a separate ledger: they belong to the original. They
+ * end without a notification and get the ids of the new ledger. Runs inside the caller's transaction.
  */
 export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
   return (connection) => {

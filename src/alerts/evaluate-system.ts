@@ -22,7 +22,7 @@ export interface StaleCheck {
   staleAfterMs: number;
 }
 
-/** Raises what a failed run says about ourselves. Runs inside the transaction that ends the run. */
+/** Raises the system alert for a failed run. Runs inside the transaction that ends the run. */
 export function evaluateFailure(
   connection: LedgerDb,
   run: ClaimedRun,
@@ -33,16 +33,16 @@ export function evaluateFailure(
 }
 
 /**
- * Raises `sync_stale` for workspaces without a complete run for too long; one that runs again resolves it. In one
- * transaction, and without writing anything when there is no news. It takes the write lock first: SQLite refuses to
- * write on what was read before another process wrote.
+ * Raises `sync_stale` for workspaces without a recent complete run; the next complete run resolves it. Runs in one
+ * transaction and writes nothing if nothing changed. It takes the write lock first, because SQLite refuses to write
+ * based on a read that another process made outdated.
  */
 export function evaluateStale(
   connection: LedgerDb,
   workspaces: readonly StaleCheck[],
   notifying: Notifying,
 ): RunAlerts {
-  // One that has never begun a run is told as well, and the ledger does not know it yet.
+  // A workspace that never began a run is not in the ledger yet.
   const rowOf = (workspaceId: string) =>
     findWorkspace(connection, workspaceId) ?? upsertWorkspace(connection, { workspaceId, name: workspaceId });
   const raiseAll = connection.transaction(() =>
@@ -66,8 +66,8 @@ const isFailing = prepared((db) => {
 });
 
 /**
- * Raises an alert about a job of the ledger, or with `detail` null ends it. Writes nothing when there is no news. `heard` is what
- * channels were told of it already, while the ledger could not be written.
+ * Raises an alert about a job of the ledger, or ends it if `detail` is null. Writes nothing if nothing changed.
+ * `alreadySent` are the messages that channels received while the ledger could not be written.
  */
 export function evaluateJob(
   connection: LedgerDb,

@@ -2,14 +2,14 @@ import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { usageRulesWith } from '../rules/rules.ts';
 
-/** How good what was told of jumps was, of months that are over. */
+/** Accuracy of the notified jumps in months that are over. */
 export interface Accuracy {
-  /** Forecasts by the level at which they were told. */
+  /** Forecasts by the level of their notification. */
   forecasts: Record<'likely' | 'happened', ForecastAccuracy>;
-  /** Tenants' months told as likely jumps, and those of them that came to their limit. */
+  /** Months notified as likely jumps, and those of them that reached their limit. */
   likely: number;
   cameTrue: number;
-  /** Days from then until it had happened, in the middle; null where none was told before. */
+  /** Median number of days from the likely notification until it happened; null if no likely notification came first. */
   leadDays: number | null;
   messagesADay: number;
 }
@@ -18,7 +18,7 @@ interface ForecastAccuracy {
   told: number;
   /** Ranges in which the month ended. */
   held: number;
-  /** The rest that was said, beside the one that came: the median; null where nothing came. */
+  /** Median of the forecast remainder divided by the actual remainder; null if no credits followed. */
   saidBesideTrue: number | null;
 }
 
@@ -63,7 +63,7 @@ export function readAccuracy(
   };
 }
 
-/** What was said of what tenants used more than before, in months that are over. */
+/** SQL source of growth notifications in months that are over. */
 const OF_JUMPS = `FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN periods p USING (period_key)
   JOIN tenant_usage u ON u.period_key = a.period_key AND u.tenant_key = a.tenant_key
   WHERE a.rule IN (SELECT value FROM json_each(@rules)) AND p.period BETWEEN @from AND @to AND p.period < @open`;

@@ -9,7 +9,7 @@ import { type Accuracy, readAccuracy } from './accuracy.ts';
 import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
 import { Replica } from './replica.ts';
 
-/** The periods whose alerts are asked for, both included. The history is replayed from its beginning all the same. */
+/** The evaluated periods, both included. The replay always starts at the beginning of the history. */
 type Window = { from: Period; to: Period };
 
 export interface BacktestRequest {
@@ -21,12 +21,12 @@ export interface BacktestRequest {
   onProgress?: (progress: { runs: number; totalRuns: number }) => void;
 }
 
-/** An alert that the settings would have told, or that somebody has labelled. */
+/** An alert that the settings would have notified, or that a person labelled. */
 export interface BacktestAlert {
   period: Period;
   rule: RuleName;
   tenantId: string | null;
-  /** The highest that it reached; null: it would not have been told. */
+  /** The highest level reached; null: it would not have been notified. */
   level: Level | null;
   /** ISO-8601 UTC. */
   firstFiredAt: string | null;
@@ -45,10 +45,10 @@ export interface Backtest {
 const TURN_MS = 50;
 
 /**
- * Replays what the ledger has recorded of a workspace under settings, through the rules themselves, and says what they
- * would have told. The ledger is only read. Silences, plans, acknowledgements and alerts about ourselves are left out.
+ * Replays a workspace's recorded history through the rules under other settings, and returns the alerts that they would
+ * have notified. The ledger is only read. Silences, plans, acknowledgements and system alerts are left out.
  *
- * @throws AppError `no_history` when there is nothing to replay, or what `signal` was aborted with.
+ * @throws AppError `no_history` if there is nothing to replay, or the abort reason of `signal`.
  */
 export async function backtest(request: BacktestRequest): Promise<Backtest> {
   const { ledger, workspaceId, settings, window, signal, onProgress } = request;
@@ -85,7 +85,7 @@ function keyOf({ rule, tenantId, period }: BacktestAlert): string {
   return JSON.stringify([rule, tenantId, period]);
 }
 
-/** What the first run found is left out: nobody could have been told of it. */
+/** Reads the alerts of the replay, without those of the first run: it only records a baseline. */
 function readTold(connection: LedgerDb, { from, to }: Window): BacktestAlert[] {
   return connection
     .prepare(

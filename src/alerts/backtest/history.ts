@@ -4,11 +4,11 @@ import { and, count, eq, isNotNull, max, min, query } from '../../ledger/store/s
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { findWorkspace, highest } from '../../ledger/store/subjects.ts';
 
-/** What is replayed of a workspace. What was applied before `lastSeq` never changes, so no snapshot has to be held. */
+/** The recorded history of a workspace. Events up to `lastSeq` never change, so no snapshot is needed. */
 export interface RecordedHistory {
   workspaceKey: number;
   workspaceId: string;
-  /** The run whose findings told nobody, because it was the first. */
+  /** The first run: it recorded a baseline and notified nobody. */
   firstRunKey: number | null;
   /** The last position in the chain that is replayed. */
   lastSeq: number;
@@ -20,7 +20,7 @@ export interface RecordedHistory {
 
 /** A run that was applied, or a close or reopen, as the ledger keeps it. */
 export interface RecordedLink {
-  /** Position in the chain: the order in which it all happened, whatever the clocks said. */
+  /** Position in the chain; it defines the order of events whatever the clocks showed. */
   seq: number;
   action: 'run' | 'close' | 'reopen';
   /** ISO-8601 UTC. */
@@ -41,9 +41,9 @@ export interface RecordedLink {
 const PAGE = 500;
 
 /**
- * Looks up what there is to replay of a workspace.
+ * Finds the history of a workspace.
  *
- * @throws AppError `no_history` when no run of it has been applied yet.
+ * @throws AppError `no_history` if no run was applied yet.
  */
 export function findHistory(connection: LedgerDb, workspaceId: string): RecordedHistory {
   const db = query(connection);
@@ -62,7 +62,7 @@ export function findHistory(connection: LedgerDb, workspaceId: string): Recorded
   });
 }
 
-/** What happened in the workspace, in order; a page is held in memory at a time. */
+/** Yields the events of a workspace in order. It holds one page in memory. */
 export function* recordedLinks(connection: LedgerDb, history: RecordedHistory): Generator<RecordedLink> {
   const page = connection.prepare(
     `SELECT applied_seq AS seq, 'run' AS action, finished_at AS at, run_key AS runKey, run_id AS runId,

@@ -21,9 +21,9 @@ export interface ReplicaSource {
 }
 
 /**
- * A throw-away ledger that goes through a workspace's history once more, under settings of its own: at each run it holds
- * what the ledger held when the rules looked at it, and the same rules look again. SQLite keeps it in a file without a
- * name, which is gone with the process whatever ends it. The ledger itself is only read.
+ * A temporary ledger that replays a workspace's history under its own settings. At each run it contains the rows that
+ * the ledger had when its rules ran, and runs the same rules. SQLite keeps it in an unnamed file that disappears with
+ * the process. The ledger itself is only read.
  */
 export class Replica {
   readonly connection: LedgerDb;
@@ -48,7 +48,7 @@ export class Replica {
     );
   }
 
-  /** Goes on by what happened next. */
+  /** Applies the next event of the history. */
   play(link: RecordedLink): void {
     this.connection.transaction(() => {
       if (link.action === 'run') this.#run(link);
@@ -102,7 +102,7 @@ export class Replica {
     const { connection } = this;
     const { ledger, history } = this.#source;
     migrateInMemory(connection);
-    // Without any journal what a rule has written before it threw could not be taken back.
+    // Without a journal, the writes of a rule that throws could not be rolled back.
     connection.pragma('journal_mode = MEMORY');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
     for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(history.workspaceKey);
@@ -125,7 +125,7 @@ export class Replica {
   }
 }
 
-/** Returns what copies the rows of one table that fit a condition, one at a time, and are not there yet. */
+/** Returns a function that copies the missing rows of one table that match a condition. */
 function copier(
   from: LedgerDb,
   into: LedgerDb,

@@ -1,9 +1,9 @@
 import type { DeliveryResult } from './channel.ts';
 
-/** What the body of an answer of 2xx says, for a receiver whose status alone proves nothing; null: it was delivered. */
+/** Reads the body of a 2xx response from a receiver that reports failures there; null: delivered. */
 export type ReadBody = (body: string) => Failure | null;
 
-/** A failure in the body: either a status that was meant, or what to do at once. */
+/** A failure reported in the body: the status it stands for, or a delivery result. */
 export type Failure = { reason: string; status: number } | Exclude<DeliveryResult, { outcome: 'delivered' }>;
 
 /** Documented for Teams: the status of its endpoint comes inside the text of an answer of 200. */
@@ -12,8 +12,8 @@ const TEAMS_STATUS = /HTTP error (\d{3})\b/i;
 const THROTTLED = /\b429\b|throttl|too many requests|rate.?limit/i;
 
 /**
- * The answer of Teams. A workflow answers 202 with an empty body or one of its author; a connector answers 200 with `1`, or
- * with a failure in words, of which only the status is repeated.
+ * Reads a response of Teams. A workflow answers 202 with an empty body or one defined by its author. A connector
+ * answers 200 with `1` or with a failure as text; only its status is used.
  */
 export function readTeamsBody(body: string): Failure | null {
   if (TEAMS_FAILURE.test(body)) {
@@ -38,7 +38,7 @@ const SLACK_PASSING: readonly string[] = [
   'request_timeout',
   'team_added_to_org',
 ];
-/** Errors that end once somebody gives the app the right, or the channel another address. */
+/** Errors that end after a person grants the app a permission or corrects the channel's address. */
 const SLACK_REMEDIES: Readonly<Record<string, string>> = {
   action_prohibited: 'let an administrator of the workspace allow the app to post there',
   posting_to_general_channel_denied: 'let an administrator allow the app to post there, or choose another channel',

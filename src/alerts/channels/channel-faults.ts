@@ -19,7 +19,7 @@ export function reportChannelHealth(
   evaluateJob(connection, { job: 'channel', of: channel, detail }, notifying);
 }
 
-/** Ends the alerts about channels that are not configured: nobody would find that they work again. */
+/** Ends the alerts about channels that are no longer configured: no delivery would show that they work again. */
 export function endFaultsOfOthers(connection: LedgerDb, notifying: Notifying): void {
   const names = notifying.routes.map(({ channel }) => channel);
   const found = query(connection)

@@ -6,15 +6,16 @@ export interface ChannelMessage {
 }
 
 /**
- * What became of one attempt. `reason` and `detail` are for people and never carry secrets or text of the receiver.
+ * The result of one attempt. `reason` and `detail` are for people and never contain secrets or text of the receiver.
  *
- * - `delivered`: the receiver has it; `refused` says of whom it was refused, where it has several recipients.
- * - `retry`: it may work later; `retryAfterMs` is the least wait the receiver asked for. `unknown`: it may have it all the same.
- *   `isDenial`: a right or a quota is missing there, and the other channels are notified at once.
- * - `rejected`: the same attempt would fail again; a dead letter.
- * - `too_large`: the receiver does not take so many bytes at once.
- * - `disabled`: the receiver wants nothing more on this channel.
- * - `cancelled`: cut off by the caller's signal, so it does not count as an attempt.
+ * - `delivered`: the receiver has it; `refused` names the recipients that refused, if there are several.
+ * - `retry`: it may work later; `retryAfterMs` is the shortest wait that the receiver requested. `unknown`: the
+ *   receiver may have it.
+ *   `isDenial`: a permission or quota is missing, and the other channels are notified at once.
+ * - `rejected`: the same attempt would fail again; it becomes a dead letter.
+ * - `too_large`: the receiver does not accept this many bytes at once.
+ * - `disabled`: the receiver wants no more messages on this channel.
+ * - `cancelled`: cut off by the caller's signal; not counted as an attempt.
  */
 export type DeliveryResult =
   | { outcome: 'delivered'; detail: string; refused?: string }

@@ -2,7 +2,10 @@ import type { ChannelConfig } from '../../config/channel-types.ts';
 import type { Channel } from './channel.ts';
 import type { ChannelDeps } from './open-channel.ts';
 
-/** The configured channels by name. What they send with is loaded by the first message: most commands send none. */
+/**
+ * Creates the configured channels by name. Each loads its client with the first message, because most commands send
+ * none.
+ */
 export function createChannels(configs: readonly ChannelConfig[], deps: ChannelDeps): Map<string, Channel> {
   return new Map(configs.map((config) => [config.name, createChannel(config, deps)]));
 }

@@ -4,10 +4,10 @@ import type { AttemptRecord, ClaimedDelivery } from '../outbox/deliveries.ts';
 import { nextAttemptDelayMs } from '../pipeline/backoff.ts';
 import type { Channel, DeliveryResult } from './channel.ts';
 
-/** After so many failed attempts, some twenty minutes, the other channels are told. */
+/** The other channels are notified after this many failed attempts, about twenty minutes. */
 const TOLD_AFTER_ATTEMPTS = 5;
 
-/** What an attempt says of its channel: that it works, or of what the others hear: that it fails, or wants nothing more. */
+/** A channel's health after an attempt: it works, fails, or is disabled. */
 export interface ChannelReport {
   channel: string;
   says: 'works' | 'fails' | 'disabled';
@@ -26,14 +26,14 @@ export interface DeliveryDeps {
   clock: WallClock;
   /** From 0 to below 1. */
   random: () => number;
-  /** Told of each attempt that has ended. */
+  /** Called after each attempt. */
   onAttempt?: (channel: string, outcome: DeliveryResult['outcome']) => void;
 }
 
 export type DeliveryOutcome =
-  /** `refused`: by whom not, where it has several recipients. */
+  /** `refused` names the recipients that refused, if there are several. */
   | { state: 'delivered'; refused?: string }
-  /** It, or what it was about, is tried again. */
+  /** The message, or a new one about the same alerts, is tried again. */
   | { state: 'pending'; attempt: number; delayMs: number; reason: string }
   /** `disabled`: its channel takes nothing more from now on. */
   | { state: 'dead'; reason: string; channel: string; disabled: boolean }
@@ -41,8 +41,8 @@ export type DeliveryOutcome =
   | { state: 'skipped' };
 
 /**
- * Makes one attempt to deliver one message and writes down what came of it. An attempt that the signal cuts off is not counted:
- * the message is let go of, and the signal's reason is thrown.
+ * Makes one attempt to deliver a message and records the result. An attempt cut off by the signal is not counted: the
+ * message is released, and the signal's reason is thrown.
  */
 export async function deliverNotification(
   { access, channels, clock, random, onAttempt }: DeliveryDeps,
@@ -77,7 +77,7 @@ async function attemptOnce(
   return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
 }
 
-/** What is to be written down, and what is to be said of it; null: it was cut off. */
+/** The attempt record and the outcome of one attempt; null: it was cut off. */
 type Judged = Pick<AttemptRecord, 'event' | 'delayMs' | 'error' | 'tooLarge'> & { outcome: DeliveryOutcome | null };
 
 function judge(
@@ -120,7 +120,10 @@ function deliveredTo(refused: string | undefined): DeliveryOutcome {
   return refused === undefined ? { state: 'delivered' } : { state: 'delivered', refused };
 }
 
-/** What an attempt says of its channel; null: nothing. Of one that nobody knows any more there is nothing to tell. */
+/**
+ * Returns the channel's health after an attempt; null if the attempt does not change it or the channel is not
+ * configured.
+ */
 function reportOf(
   outcome: DeliveryOutcome,
   { failures }: ClaimedDelivery,

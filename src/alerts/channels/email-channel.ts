@@ -18,9 +18,9 @@ export interface EmailDeps {
 }
 
 /**
- * Hands each notification to a mail server over SMTP. The Message-ID is the notification's id, so a mailbox can tell a
- * repeat. Unless the server is on this machine or the channel allows it, nothing is said before TLS stands with a
- * certificate that was verified.
+ * Sends each notification to a mail server over SMTP. The Message-ID is the notification's id, so that a mailbox can
+ * detect repeats. Without TLS and a verified certificate it sends nothing, except to this machine or if the channel
+ * allows it.
  */
 export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: EmailDeps): Channel {
   async function deliver(message: ChannelMessage, { signal }: { signal: AbortSignal }): Promise<DeliveryResult> {
@@ -102,7 +102,7 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
     ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
     disableFileAccess: true,
     disableUrlAccess: true,
-    // The library's own way to connect would resolve the name again, and ask nobody whether it may.
+    // nodemailer would resolve the name again, without the address guard.
     getSocket(_options: object, callback: (error: Error | null, socket?: object) => void): void {
       openGuardedSocket({ host, port }, policy, signal).then(
         (connection) => callback(null, { connection }),
@@ -112,7 +112,10 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
   };
 }
 
-/** Converts the error of an attempt into its outcome. It shows codes only: the server's text may quote what it was sent. */
+/**
+ * Converts the error of an attempt into its outcome. It contains codes only, because the server's text may quote the
+ * message.
+ */
 function failedMail(
   error: unknown,
   config: Pick<EmailConfig, 'from' | 'to'>,
@@ -166,12 +169,15 @@ function refusedRecipients(
   return remedy === null ? fault : `${fault}; ${remedy}`;
 }
 
-/** What all mails about one alert refer to, so that a mailbox shows them as one conversation; null for other mails. */
+/**
+ * Returns the reference shared by all mails about one alert, so that a mailbox shows them as one conversation; null for
+ * other mails.
+ */
 function threadOf({ alert }: MessageView, from: string): string | null {
   return alert === null || !/^\w+$/.test(alert.alert_id) ? null : `<${alert.alert_id}@${senderDomain(from)}>`;
 }
 
-/** What stands behind the last `@`, also in the form `Name <address>`. */
+/** Returns the domain after the last `@`, also for the form `Name <address>`. */
 function senderDomain(from: string): string {
   return from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '');
 }

@@ -21,14 +21,14 @@ const STYLES = {
 } as const;
 const COLOURS: Readonly<Record<string, string>> = { critical: '#b00020', warning: '#a65f00', resolved: '#1b6e2c' };
 
-/** What an e-mail says, twice: for programs that show HTML and for those that do not. */
+/** The text of an e-mail, as HTML and as plain text. */
 export interface EmailText {
   subject: string;
   text: string;
   html: string;
 }
 
-/** At most so many characters: up to the end of a clause, or else between two words, as half a figure is another figure. */
+/** Cuts a text to a number of characters, after a clause or between two words. A cut figure would be another figure. */
 function clipWords(text: string, most: number): string {
   const clipped = clip(text, most);
   if (clipped === text) return text;
@@ -55,7 +55,7 @@ export function emailText(view: MessageView): EmailText {
       `<tr><th style="${STYLES.label}">${html(label)}</th><td style="${STYLES.value}">${html(value)}</td></tr>`,
   );
   return {
-    // Where `=?` begins, a mail program looks for encoded words, also in what a name only pretends to encode.
+    // Mail programs decode an encoded word after `=?`, even inside a name.
     subject: clipWords(`[${mark}] ${summary}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
     text: `${[summary, lines.join('\n'), ...links.map(([title, url]) => `${title}: ${url}`), ...textChart(alert), ...nextText(next)].join('\n\n')}\n\n-- \nSent by usage-ledger\n${head === null ? '' : `${head}\n`}`,
     html: [
@@ -76,7 +76,7 @@ export function emailText(view: MessageView): EmailText {
   };
 }
 
-/** The members of a group. What belongs to a name or a figure stands below it, so that it fits a phone. */
+/** Renders the members of a group. Details are below their name or figure, so that the table fits a phone. */
 function memberTable(members: readonly GroupMember[]): string {
   const small = (text: string) => `<br><span style="${STYLES.foot}">${text}</span>`;
   const rows = members.map(({ who, before, now, isForetold, change, alertId }) => {
@@ -106,7 +106,7 @@ function withoutDomains(text: string): string {
   return text.replace(/(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu, '[.]');
 }
 
-/** Names of any script keep their own direction and do not turn what stands beside them. */
+/** Isolates the writing direction of a name, so that it does not affect the text around it. */
 function html(text: string): string {
   return `<bdi>${escapeMarkup(text)}</bdi>`;
 }

@@ -3,9 +3,9 @@ import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { type Payload, readPayload, summaryItems } from './read-payload.ts';
 
 /**
- * Writes each notification, and each alert of a daily summary, as one short line: `error` for a critical one, `warn` for all
- * others and for what is resolved. At `debug` the whole notification follows. Numbers stay exact; strings are made
- * inert, because log lines end up on terminals.
+ * Writes each notification, and each alert of a digest, as one short line: `error` if critical, `warn` for all others
+ * and for ends. `debug` adds the whole notification. Numbers stay exact. Strings are made inert, because log lines are
+ * shown on terminals.
  */
 export function createLogChannel(name: string, logger: Logger): Channel {
   const deliver = async ({ notificationId, payload, attempt }: ChannelMessage): Promise<DeliveryResult> => {

@@ -11,11 +11,11 @@ export interface MessageView {
   /** `critical`, `warning`, `resolved`, `summary` or `test`. */
   mark: string;
   summary: string;
-  /** What stands behind an alert; of other notifications everything else that they say. */
+  /** Facts about an alert; for other notifications all remaining fields. */
   facts: { label: string; value: string }[];
   /** Commands to type next, whole lines; none where nothing is to be done. */
   next: string[];
-  /** The alert with its days, for a chart; null for what has none. */
+  /** The alert with its daily usage, for a chart; null if there is none. */
   alert: Facts | null;
   /** A line for each alert of a daily summary or a group; none for everything else. */
   lines: string[];
@@ -24,11 +24,11 @@ export interface MessageView {
   /** The page about it, and the one on which to acknowledge it; null without one. */
   link: string | null;
   acknowledgeLink: string | null;
-  /** Of a daily summary, the end of the ledger's chain, to hold against `verify --expect-head`; null for everything else. */
+  /** The head of the ledger's chain in a digest, for `verify --expect-head`; null for other messages. */
   head: string | null;
 }
 
-/** One alert of a group: whom it is about, and the credits before and now, or where they are foretold to end. */
+/** One alert of a group: its subject and the credits before and now, or forecast. */
 export interface GroupMember {
   who: string;
   before: string;
@@ -38,7 +38,7 @@ export interface GroupMember {
   alertId: string;
 }
 
-/** What most notifications do not have. */
+/** Values for the parts that most notifications do not have. */
 const NOTHING_MORE: Omit<MessageView, 'mark' | 'summary'> = {
   facts: [],
   next: [],
@@ -50,7 +50,7 @@ const NOTHING_MORE: Omit<MessageView, 'mark' | 'summary'> = {
   head: null,
 };
 
-/** Fields that the mark and the summary have said already. */
+/** Fields that the mark and the summary already show. */
 const SAID: readonly string[] = ['summary', 'severity'];
 /** More entries of a list than this are counted instead of shown. */
 const LIST_ENTRIES = 10;
@@ -110,12 +110,12 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
     ...NOTHING_MORE,
     mark: items[0] === undefined ? 'summary' : markOf(items[0]),
     summary: unlinked(String(summary)),
-    // The sentence says by how much all differ, where these are figures of one kind.
+    // The sentence has the total difference if the figures are of one kind.
     facts: [
       ...(notification.credits_change == null ? [] : totalOf(told)),
       { label: 'Message', value: unlinked(String(id)) },
     ],
-    // About all of them; a plan has a figure of one.
+    // Commands for the whole group; a plan needs the figure of one alert.
     next: first ? nextCommands({ ...first, alert_id: String(id), tenant_id: null }, Date.parse(first.created_at)) : [],
     lines,
     members,
@@ -151,7 +151,7 @@ function changeWords({ before, now, isForetold, change }: Omit<GroupMember, 'who
   return `${isForetold ? `forecast ${now}` : `${now} credits`}, ${before} before (${change})`;
 }
 
-/** The notification as one of an alert; null for every other kind. Our own writer made it, so its fields are there. */
+/** Returns the notification if it is about one alert; null otherwise. Our own code wrote it, so its fields exist. */
 function toldAlert(notification: Payload): Facts | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
@@ -167,7 +167,7 @@ function headWords({ head }: Payload): string | null {
   return `The ledger ends at link ${inWords(head.link ?? null)}, digest ${unlinked(String(head.digest))}`;
 }
 
-/** Where the alerts of a daily summary are that a message has no room for. */
+/** Returns the line that points to the alerts that did not fit into the message. */
 export function tailLine(hidden: number): string {
   return `and ${hidden} more: see \`usage-ledger alerts list --all\``;
 }
@@ -176,7 +176,7 @@ function markOf({ state, severity }: Payload): string {
   return state === 'resolved' ? 'resolved' : severity === 'critical' ? 'critical' : 'warning';
 }
 
-/** At most so many characters, the last one an ellipsis when there were more. Never cuts a character in two. */
+/** Cuts a text to a number of characters, with an ellipsis if something is missing. Never splits a character. */
 export function clip(text: string, most: number): string {
   const characters = Array.from(text);
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
@@ -202,7 +202,7 @@ function inWords(value: PayloadValue): string {
     .join(' ');
 }
 
-/** Mail programs and chats make links of what looks like an address; one in a tenant's name must not be clicked. */
+/** Disarms text that mail programs and chats would turn into a link: a tenant's name must not be clickable. */
 function unlinked(text: string): string {
   return text
     .replace(/:(?=\/\/)/g, '[:]')

@@ -9,13 +9,13 @@ import type { HttpChannelDeps } from './webhook-channel.ts';
 
 const SUMMARY_CHARACTERS = 1024;
 const DETAIL_CHARACTERS = 1000;
-/** Messages of which a part was taken are remembered, so that the next attempt goes on behind it. */
+/** Partly accepted messages are remembered, so that the next attempt continues after that part. */
 const REMEMBERED = 100;
 
 /**
- * Sends each alert as an event of PagerDuty's Events API v2, under the alert's id as `dedup_key`: what begins or gets worse
- * triggers, what somebody has acknowledged here acknowledges, what ends resolves. A group or a summary is an event for each
- * of its alerts, one after the other; an event that comes twice changes nothing there. Raises `channel_url_refused`.
+ * Sends each alert as an event of PagerDuty's Events API v2, with the alert's id as `dedup_key`. A begin or escalation
+ * triggers, an acknowledgement acknowledges, an end resolves. A group or digest becomes one event for each alert, in
+ * order; PagerDuty ignores repeated events. Raises `channel_url_refused`.
  */
 export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, deps: HttpChannelDeps): Channel {
   const url = channelUrl(config);
@@ -48,7 +48,7 @@ export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, de
   };
 }
 
-/** Who has a part of a message may have been told. */
+/** After a partial delivery the receiver may have been notified. */
 function afterSome(result: DeliveryResult, taken: number | undefined): DeliveryResult {
   return result.outcome === 'retry' && taken !== undefined ? { ...result, unknown: true } : result;
 }
@@ -59,7 +59,7 @@ function eventsOf({ payload, notificationId }: ChannelMessage): object[] | null 
   if (notification === null) return null;
   if (notification.type === 'test') {
     const event = triggerOf(notification, notificationId, 'info');
-    // Nobody has to close what only tests the way.
+    // A test event resolves itself.
     return [event, { event_action: 'resolve', dedup_key: notificationId }];
   }
   const alerts = groupItems(notification) ?? summaryItems(notification) ?? [notification];

@@ -12,7 +12,7 @@ export interface JsonPost extends Pick<HttpClientOptions, 'policy' | 'ca' | 'pro
   body: string;
   timeoutMs: number;
   signal: AbortSignal;
-  /** Reads the body of a 2xx response, for a receiver whose status alone proves nothing. */
+  /** Reads the body of a 2xx response, for receivers that report failures there. */
   readBody?: ReadBody | undefined;
 }
 
@@ -70,7 +70,7 @@ function readResult(delivered: DeliveryResult, failure: Failure | null, retryAft
 export function failedRequest(error: unknown): Extract<DeliveryResult, { reason: string }> {
   if (!(error instanceof AppError)) throw error;
   const reason = reasonOf(error);
-  // The next attempt would fail alike: somebody has to change the configuration.
+  // The next attempt would fail alike until the configuration changes.
   if (error instanceof AddressRefusedError || error instanceof UnsendableError) return { outcome: 'rejected', reason };
   const unknown = !(error instanceof OutboundError && error.neverSent);
   const retry = { outcome: 'retry' as const, reason, retryAfterMs: null, unknown };

@@ -13,7 +13,7 @@ const FIELDS_IN_SECTION = 10;
 const ADDRESS_CHARACTERS = 3000;
 /** Slack takes 50 blocks; header, summary, link, commands and id take five. */
 const FIELD_SECTIONS = 6;
-/** Lines of a daily summary or a group; one more block says how many are left out. */
+/** Lines of a digest or group; one more block counts the remaining alerts. */
 const LINE_SECTIONS = 42;
 
 /**
@@ -24,7 +24,7 @@ export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: Http
   return createViewChannel(config, deps, { type: 'slack', bodyOf: slackMessage, readBody: readSlackBody });
 }
 
-/** The body for Slack. `text` is what a notification on a phone shows; the blocks are the message. */
+/** Builds the body for Slack. `text` is shown in a phone's notification; the blocks are the message. */
 function slackMessage(view: MessageView, notificationId: string): object {
   const { mark, summary, facts, lines, next, head, link, acknowledgeLink } = view;
   const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
@@ -93,7 +93,7 @@ function plainText(text: string, most: number): object {
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Escapes Slack's three special characters. The limit counts what is sent, and cuts no escape in two. */
+/** Escapes Slack's three special characters. The limit counts the escaped text; no escape is split. */
 function escaped(text: string, most: number): string {
   let out = '';
   for (const character of text) {

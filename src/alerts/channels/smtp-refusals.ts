@@ -2,18 +2,18 @@
 export interface SmtpReply {
   /** The command that was refused, as nodemailer names it: `MAIL FROM`, `RCPT TO`, `DATA`, `AUTH PLAIN`. */
   command: string;
-  /** Such as 550. */
+  /** The three-digit code, for example 550. */
   status: number;
   /** The status code of RFC 3463 that the reply begins with, such as `5.7.1`; null without one. */
   enhanced: string | null;
 }
 
 export interface SmtpRefusal {
-  /** Status and what the server refused: `SMTP 550: the mail server refused the sender a@example.com`. */
+  /** Status and refused item: `SMTP 550: the mail server refused the sender a@example.com`. */
   fault: string;
-  /** Null where the status says all there is. */
+  /** A null remedy means that the status is all that is known. */
   remedy: string | null;
-  /** `denial`: somebody there, or who writes the channel's settings, can allow it; `later`: it may pass by itself. */
+  /** `denial`: the server's operator or the channel's owner can allow it. `later`: it may work later. */
   kind: 'denial' | 'later' | 'too_large' | 'rejected';
 }
 
@@ -46,7 +46,7 @@ function addressOf(text: string): string {
   return /<([^<>]+)>$/.exec(text)?.[1] ?? text;
 }
 
-/** What each reply means. The first row that fits counts. */
+/** Meanings of replies. The first matching row counts. */
 const ROWS: readonly Row[] = [
   // 523 and 5.3.4 are about the size of this message, whatever command they answer.
   {
@@ -105,7 +105,7 @@ const ROWS: readonly Row[] = [
     refused: ({ to }) => (to.length === 1 ? `the recipient ${to[0]}` : `all recipients: ${to.join(', ')}`),
     remedy: 'create these mailboxes or allow mail to them, or correct `to`',
   },
-  // Who may send is judged by some servers only once the message is there.
+  // Some servers check the sender only after they received the message.
   {
     command: /^DATA$/,
     when: ({ enhanced }) => enhanced?.startsWith('5.7.') === true,
@@ -122,7 +122,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** What a reply means for a delivery. */
+/** Converts a reply into its meaning for the delivery. */
 export function smtpRefusal(reply: SmtpReply, addresses: Addresses): SmtpRefusal {
   const row = ROWS.find(({ command, when }) => command.test(reply.command) && when(reply));
   const status = reply.enhanced === null ? `SMTP ${reply.status}` : `SMTP ${reply.status} ${reply.enhanced}`;
@@ -141,7 +141,7 @@ export function smtpReplyOf(error: unknown): SmtpReply | null {
     responseCode?: number;
   };
   if (responseCode === undefined) return null;
-  // The text behind it may quote what was sent.
+  // The rest of the text may quote the message.
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1] ?? null;
   return { command, status: responseCode, enhanced };
 }

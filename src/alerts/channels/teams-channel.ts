@@ -66,7 +66,7 @@ function teamsMessage(view: MessageView, notificationId: string): object {
   return messageOf([...first, ...shownFacts, ...lines, ...last]);
 }
 
-/** The beginning of a text that takes at most so many bytes in JSON. */
+/** Returns the beginning of a text that fits into a number of bytes as JSON. */
 function clipBytes(text: string, most: number): string {
   if (sizeOf(text) <= most) return text;
   let out = '';

@@ -12,7 +12,7 @@ interface Form {
   type: string;
   /** The JSON for it. */
   bodyOf(view: MessageView, notificationId: string): object;
-  /** What its answers of 2xx mean. */
+  /** Reads the body of a 2xx response. */
   readBody: ReadBody;
   /** From the start of one message to that of the next, at the least; 0: as they come. */
   spacingMs?: number;

@@ -4,14 +4,14 @@ import { AppError } from '../../core/errors.ts';
 const ENCODED_PREFIX = 'whsec_';
 
 /**
- * The key that a configured secret stands for: `whsec_<base64>` is decoded, anything else is used as its UTF-8 bytes.
- * Raises `bad_webhook_secret`, which never shows the secret, when nothing or no clean base64 is left.
+ * Returns the key of a configured secret: `whsec_<base64>` is decoded, anything else is used as its UTF-8 bytes. Raises
+ * `bad_webhook_secret`, which never shows the secret, if the key is empty or not clean base64.
  */
 export function webhookKey(secret: string): Buffer {
   if (!secret.startsWith(ENCODED_PREFIX)) return usable(Buffer.from(secret, 'utf8'));
   const encoded = secret.slice(ENCODED_PREFIX.length);
   const key = Buffer.from(encoded, 'base64');
-  // Buffer skips what is not base64: a secret with a typing mistake would sign with another key than the receiver's.
+  // Buffer skips invalid base64 characters, so a mistyped secret would sign with another key than the receiver's.
   if (unpadded(key.toString('base64')) !== unpadded(encoded)) throw badSecret('is not base64 after whsec_');
   return usable(key);
 }

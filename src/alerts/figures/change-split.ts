@@ -1,13 +1,13 @@
 import type { UsageFigures } from './usage-figures.ts';
 
 export interface ChangeSplit {
-  /** What the change in requests alone would have made, at the credits per request of before. */
+  /** The effect of the changed number of requests, at the previous credits per request. */
   volume: bigint;
-  /** The rest: what each request costs more or less. */
+  /** The rest: the effect of changed credits per request. */
   intensity: bigint;
 }
 
-/** Null when there were no requests before, so that there is no rate of before. */
+/** Splits a change of credits into volume and intensity. Null if there were no requests before. */
 export function splitChange(previous: UsageFigures, current: UsageFigures): ChangeSplit | null {
   if (previous.requests <= 0n) return null;
   const product = (current.requests - previous.requests) * previous.credits;

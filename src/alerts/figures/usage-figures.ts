@@ -1,4 +1,4 @@
-/** What a tenant, or a workspace in total, used in one period. */
+/** Usage of a tenant, or of a whole workspace, in one period. */
 export interface UsageFigures {
   credits: bigint;
   requests: bigint;

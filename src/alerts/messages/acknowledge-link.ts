@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ChannelRoute } from '../pipeline/route.ts';
 
-/** Whom a link acknowledges: an alert, or the alerts of a message (`msg_...`); for as long as that goes on. */
+/** The target of an acknowledge link: an alert, or the alerts of a message (`msg_...`), while they hold. */
 export interface AcknowledgeTarget {
   id: string;
-  /** Of an alert: one that ended and began again is another matter. 0 for a message. */
+  /** The episode of an alert: a link does not acknowledge a later episode. 0 for a message. */
   episode: number;
   channel: string;
 }
@@ -12,7 +12,7 @@ export interface AcknowledgeTarget {
 export const ACKNOWLEDGE_PATH = '/acknowledge';
 const SIGNATURE_CHARACTERS = 32;
 
-/** The address at which whoever got the message says that they look after it; null where people reach no pages. */
+/** Returns the address of the page that acknowledges an alert or a message; null if no public address is configured. */
 export function acknowledgeLink(
   { publicUrl, linkKey, channel }: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>,
   id: string,
@@ -23,7 +23,7 @@ export function acknowledgeLink(
   return `${publicUrl}${ACKNOWLEDGE_PATH}/${id}/${episode}/${encodeURIComponent(channel)}/${signature}`;
 }
 
-/** Whether a link was made by who has the key. */
+/** Reports whether a link was signed with the key. */
 export function isSigned(linkKey: string, target: AcknowledgeTarget, signature: string): boolean {
   const [given, made] = [signature, signatureOf(linkKey, target)].map((text) => Buffer.from(text));
   return given !== undefined && made !== undefined && given.length === made.length && timingSafeEqual(given, made);

@@ -30,7 +30,7 @@ export type ComposedAlert = Omit<
   | 'lastChangedAt'
 >;
 
-/** What is told to one channel, and its place among what that channel hears of the alert. */
+/** A message's channel, and its position among the channel's messages about the alert. */
 export interface MessagePlace {
   route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
   event: ToldEvent;
@@ -53,7 +53,7 @@ const TYPES: Partial<Record<ToldEvent, NotificationType>> = {
   closed: 'alert.resolved',
 };
 
-/** Why what is told as closed is; whatever still holds is not told here any more. */
+/** Reasons of an end by the alert's state; an alert that still holds is closed because its route changed. */
 const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
 
 /** Makes messages of alerts, by the figures that the last run has stored. */

@@ -17,9 +17,9 @@ interface Step {
   after: number;
 }
 
-/** The rate after a step is so many times the one before, or the other way round. */
+/** Two daily rates differ if one is at least this multiple of the other. */
 const TELLING_RATIO = 1.3;
-/** A step explains at least so much of what the values differ by. */
+/** A step must explain at least this share of the variance. */
 const TELLING_SHARE = 0.25;
 
 const DAY_MS = 86_400_000;
@@ -32,7 +32,7 @@ export interface Reading {
 
 export interface PeriodReadings {
   readings: readonly Reading[];
-  /** What it comes to now; null without a record. */
+  /** Credits at present; null without a record. */
   total: bigint | null;
 }
 
@@ -42,11 +42,11 @@ export interface CourseInput {
   elapsedMs: number;
   current: PeriodReadings;
   previous: PeriodReadings;
-  /** Whether the workspace was read completely on this day, `YYYY-MM-DD`. */
+  /** Reports whether the workspace was read completely on a day, `YYYY-MM-DD`. */
   wasRead: (day: string) => boolean;
 }
 
-/** Works out the course of a tenant. On days that nobody read, credits count as used evenly. */
+/** Builds the daily usage of a tenant. Usage between two readings is spread evenly over the days without one. */
 export function buildCourse({ period, elapsedMs, current, previous, wasRead }: CourseInput): Course {
   const before = addPeriods(period, -1);
   const startMs = periodStartMs(period);
@@ -58,7 +58,7 @@ export function buildCourse({ period, elapsedMs, current, previous, wasRead }: C
   const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
   const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
   const rates = dailyRates(days.current, lastDay);
-  // What a day comes to is known at its end: much of it may be used at its beginning.
+  // The last day is incomplete, and much of it may be used at its beginning.
   if (lastDay < 1) rates.pop();
   const all = [...ratesBefore, ...rates];
   // A correction is no rate.
@@ -98,15 +98,15 @@ function atDayEnds(
 }
 
 /**
- * Whether a rate may have changed on a day: its use is known by itself, and that of the day before. Nobody knows on which of several
- * days it changed; a month begins all the same. Below zero it is a day of the month before.
+ * Reports whether a rate can have changed on a day: its own usage and that of the day before must be known. A month may
+ * always begin with a change. A negative day is in the previous month.
  */
 function isDaySeen({ previous, current }: Course['days'], day: number): boolean {
   const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
   return rates.at(day) != null && (day === 0 || rates.at(day - 1) != null);
 }
 
-/** Credits of each day; null for one at whose end, or beginning, nobody looked. */
+/** Returns the credits of each day; null if its beginning or its end was not read. */
 export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[] {
   return days.map((credits, index) => {
     const before = index === 0 ? 0n : (days[index - 1] ?? null);
@@ -189,7 +189,7 @@ const entriesOfTenant = preparedSql(
   'raw',
 );
 
-/** Returns what works out the course of tenants; the days on which a workspace was read are looked up once. */
+/** Creates a function that builds the daily usage of tenants. The days with a complete run are looked up once. */
 export function createCourses(connection: LedgerDb): (subject: CourseSubject) => Course {
   const entriesOf = entriesOfTenant(connection);
   const figuresOf = figuresReader(connection);

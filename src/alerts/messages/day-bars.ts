@@ -10,7 +10,7 @@ export interface DayBars {
   total: bigint;
 }
 
-/** A day whose use nobody knows by itself, and one without any. */
+/** Marks of a day with unknown usage and of a day without usage. */
 const READ_FAULTS = '·';
 const NONE = '_';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;

@@ -4,7 +4,7 @@ import { messageId } from './compose.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
 
-/** The end of the ledger's chain: whoever keeps the digest is a witness of it. */
+/** The end of the ledger's chain. Receivers who keep the digest can prove later changes. */
 export interface ChainHead {
   seq: number;
   digest: string;
@@ -12,7 +12,7 @@ export interface ChainHead {
 
 export interface SummaryContext {
   channel: string;
-  /** The hour that it stands for, ISO-8601 UTC. */
+  /** The hour of the digest, ISO-8601 UTC. */
   dueAt: string;
   at: string;
   head: ChainHead;
@@ -60,7 +60,7 @@ function bySeverity(a: Rendered, b: Rendered): number {
   const [one, other] = [a.notification, b.notification];
   return (
     compareText(one.workspace_id ?? '', other.workspace_id ?? '') ||
-    // `critical` stands before `warning` in the alphabet, too.
+    // `critical` comes before `warning` alphabetically, too.
     compareText(one.severity, other.severity) ||
     byChange(a, b) ||
     compareText(one.alert_id, other.alert_id)

@@ -33,7 +33,7 @@ const latestEntries = preparedSql(
   'safeIntegers',
 );
 
-/** Returns what gathers the evidence of observations: days and entries when they are read, totals of workspaces once. */
+/** Creates a function that gathers evidence. Days and entries are loaded when they are read, workspace totals once. */
 export function createEvidence(
   connection: LedgerDb,
   priceOf: CreditPricer | null,
@@ -108,14 +108,17 @@ export function createEvidence(
   };
 }
 
-/** A workspace's month beside the one that it is compared with, tenant by tenant; `times` is what credits so far come to by its end. */
+/**
+ * A workspace's month and the month it is compared with, by tenant. `times` scales the credits to the forecast for the
+ * end of the month.
+ */
 interface WorkspaceMonth {
   periodKey: number;
   comparedKey: number;
   times: number;
 }
 
-/** Null for what is not about the growth of a whole workspace. */
+/** Returns the month of an alert about the growth of a whole workspace; null for other alerts. */
 function workspaceMonth(
   { rule, periodKey, current, built }: Observation,
   sides: StakeSides | null,
@@ -141,7 +144,7 @@ function largestOf(connection: LedgerDb, month: WorkspaceMonth): TenantsEvidence
     .all(month) as TenantsEvidence['largest'];
 }
 
-/** What the credits at stake of all tenants cost; null where that is not known of each, in one currency. */
+/** Prices the credits at stake of all tenants; null unless each has a price, all in one currency. */
 function moneyOfAll(
   connection: LedgerDb,
   month: WorkspaceMonth,
@@ -179,8 +182,8 @@ export interface StakeSides {
 }
 
 /**
- * What is at stake lies between these; `projected` is what an open period comes to. Null where a rule says nothing of it, and of
- * who has used no less than before it stopped.
+ * Returns the two amounts that bound the credits at stake. `projected` is the forecast of an open period. Null if the
+ * rule has no stake, and for a tenant that did not use less before it stopped.
  */
 export function stakeSides(
   rule: RuleName,
@@ -205,7 +208,7 @@ export function creditsAtStake({ likely, compared }: StakeSides): bigint {
   return likely > compared ? likely - compared : compared - likely;
 }
 
-/** What the credits at stake cost: both sides at the prices of one period. */
+/** Prices the credits at stake, both sides by the rates of one period. */
 export function moneyAtStake(
   { likely, compared }: StakeSides,
   price: (credits: bigint) => ReturnType<CreditPricer>,
@@ -231,7 +234,7 @@ interface EvidenceRow {
   period_key: bigint;
   credits_delta: bigint;
   credits_after: bigint;
-  /** Of all, these and those before. */
+  /** The number of all entries, including earlier ones. */
   entry_count: bigint;
 }
 

@@ -5,13 +5,13 @@ import type { Course, Facts, StakeMoney } from './facts/facts.ts';
 import { amountWords, grouped, signed } from './facts/names.ts';
 import { isOpen, limitOf } from './facts/phrases.ts';
 
-/** One line of what stands behind an alert: what it is, and the figures in words. */
+/** One line of the facts about an alert: a label and the figures in words. */
 export interface Fact {
   label: string;
   value: string;
 }
 
-/** What people read below the sentence that sums an alert up; only what is known, in the order in which it is asked. */
+/** Returns the known facts below an alert's sentence, most important first. */
 export function alertFacts(told: Facts): Fact[] {
   const { credits, requests, evidence } = told;
   const { course, at_stake_credits, at_stake_money, projection, former_tenant } = evidence;
@@ -51,7 +51,7 @@ function pairWords(
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
   const difference = change === 0n ? '' : ` (${signed(change)}${percent})`;
   if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
-  // Nobody knows yet by how much a month differs that goes on.
+  // The difference of an incomplete month is unknown.
   const isPart = isOpen(told) && change < 0n;
   const so = isOpen(told) ? 'so far in' : 'in';
   return `${grouped(current)} ${so} ${period}, ${grouped(previous)} in ${previous_period}${isPart ? '' : difference}`;
@@ -87,7 +87,7 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
   return `${limit}: ${words}${exact === Number(threshold) ? '' : ', rounded up'}`;
 }
 
-/** What the money is the price of, where the credits above do not say it. */
+/** Formats the credits at stake if the credits above do not already show them. */
 function differenceWords({ rule, period, threshold, credits }: Facts, difference: bigint): string | null {
   const words = `${grouped(difference)} credits`;
   if (usageKind(rule)?.stake?.of === 'over_limit' && threshold !== null)
@@ -135,11 +135,11 @@ const DRIVERS = {
   mixed: 'more requests and more credits per request',
 } as const;
 
-/** What a request costs beside what it did, and which of the two there is more of: requests, or credits for each. */
+/** Compares credits per request with before and names the driver: more requests, or more credits for each. */
 function driverWords({ rule, credits, requests, evidence, previous_period }: Facts): string | null {
   if (!findsGrowth(rule) || credits === null || requests === null) return null;
   if (credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
-  // Of a part of a month that is less than a whole one, what it comes to says what drives it.
+  // The forecast of an incomplete month shows its driver.
   const comes = BigInt(evidence.projection?.credits ?? credits.current);
   const reason = changeReason(
     { credits: credits.previous, requests: requests.previous },

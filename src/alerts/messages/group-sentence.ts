@@ -9,10 +9,10 @@ import { baselineMonth, monthOf, placeOf, settled, subjectOf, toldCredits } from
 import { readWords } from './sentence.ts';
 
 const NAMED = 5;
-/** What was not so before. */
+/** Events that begin a condition. */
 const BEGINS: readonly ToldEvent[] = ['opened', 'again', 'worse'];
 
-/** What a message that stands for several says; the largest come first. */
+/** Returns the sentence of a group message; the largest members come first. */
 export function groupLine(all: readonly Facts[], ofAll: TenantCounts): string {
   const [first] = all;
   if (first === undefined) return '';
@@ -34,7 +34,7 @@ export function groupLine(all: readonly Facts[], ofAll: TenantCounts): string {
   return [`${said}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
 }
 
-/** What the message adds to the ones before it. */
+/** Returns the sentences about changes since the last message. */
 function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   const [first] = all as [Facts];
   if (first.event === 'closed') return [];
@@ -44,7 +44,7 @@ function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   return [haveSettled ? settled(first) : '', first.event === 'grown' ? grown : ''];
 }
 
-/** By how many credits all differ together from what they are compared with; null where these are figures of several kinds. */
+/** Sums the differences of all members; null if their figures are of several kinds. */
 export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
   if (first === undefined || first.event === 'closed') return null;
@@ -54,7 +54,7 @@ export function sumOf(all: readonly Facts[]): bigint | null {
   return all.reduce((sum, each) => sum + expectedOf(each, isForetold(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
 }
 
-/** They are told by what their month comes to, all of them. */
+/** Reports whether all members are likely and have a forecast. */
 function isForetold(all: readonly Facts[]): boolean {
   return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
 }
@@ -88,7 +88,7 @@ function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
   return why === 'gone' ? `${what} is over` : `${what} is over or no longer told here`;
 }
 
-/** What the figure of one is compared with. */
+/** Returns the figure that one member is compared with. */
 function besideWhat(rule: UsageRule, facts: Facts): string {
   if (rule.message.comparison !== undefined) return rule.message.comparison(facts);
   const { credits, period, previous_period } = facts;

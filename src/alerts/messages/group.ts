@@ -7,8 +7,8 @@ import { byChange, inParts, type MadeMessage, type Rendered } from './message-pa
 import { renderPayload } from './notification.ts';
 
 /**
- * The messages of what a channel is owed of one rule at one moment: one, or as many as receivers need. The members stand in them
- * whole, the largest first.
+ * Composes the messages about one rule for a channel: one, or several if the receiver's limit requires it. Members are
+ * included completely, largest first.
  */
 export function groupMessages<T extends Rendered>(
   all: readonly T[],

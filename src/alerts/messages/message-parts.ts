@@ -21,7 +21,7 @@ export interface Part {
 const MOST_MEMBERS = 100;
 /** The most bytes of one message: many receivers refuse 200 kB and more. */
 export const MOST_BYTES = 180_000;
-/** What a message has beside its members, at most. */
+/** Upper bound for the bytes of a message besides its members. */
 const FRAME_BYTES = 2_000;
 
 /** Cuts members, in their order, into messages that receivers take; one that is larger by itself goes alone. */
@@ -45,7 +45,7 @@ export function inParts<T extends Rendered>(
   return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
 }
 
-/** The largest change first: of what is foretold by what is foretold. */
+/** Orders by the largest change; likely alerts count by their forecast. */
 export function byChange(a: Rendered, b: Rendered): number {
   return compareFigures(changeOf(b), changeOf(a));
 }

@@ -1,4 +1,4 @@
-/** Why nobody is told, beside what mutes or explains it. */
+/** Reasons in words, apart from silences and inhibitions. */
 const REASONS: Readonly<Record<string, string>> = {
   seed: 'found by the first sync',
   unrouted: 'no channel takes it',
@@ -8,19 +8,19 @@ const REASONS: Readonly<Record<string, string>> = {
   flapping: 'it comes and goes',
 };
 
-/** What mutes an alert, or the alert that explains it; null where neither does. */
+/** Returns the silence that mutes an alert or the alert that inhibits it; null if neither does. */
 export function mutedBy(because: string | null): { how: 'muted' | 'explained'; id: string } | null {
   const [, word, id] = /^(silence|inhibited):(.+)$/.exec(because ?? '') ?? [];
   return id === undefined ? null : { how: word === 'silence' ? 'muted' : 'explained', id };
 }
 
-/** Why nobody is told of an alert, in words; null where somebody is, or has heard it already. */
+/** Returns in words why nobody is notified; null if somebody is or was. */
 export function mutedWords(because: string | null): string | null {
   const by = mutedBy(because);
   return by === null ? (REASONS[because ?? ''] ?? null) : `${by.how} by ${by.id}`;
 }
 
-/** What can be typed next of an alert that is muted or explained; null: it is neither. */
+/** Returns the next command for a muted or inhibited alert; null for other alerts. */
 export function commandBesideMute(because: string | null): string | null {
   const by = mutedBy(because);
   if (by === null) return null;

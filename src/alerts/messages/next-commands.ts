@@ -7,7 +7,7 @@ import { roundedUp } from './facts/names.ts';
 
 const DAY_MS = 86_400_000;
 
-/** What can be typed next about an alert, whole lines with its id; nothing in them comes from outside. */
+/** Returns complete command lines for an alert, with its id. They contain no text from outside. */
 export function nextCommands(told: Facts, nowMs: number): string[] {
   const { alert_id, rule, state } = told;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
@@ -20,14 +20,14 @@ export function nextCommands(told: Facts, nowMs: number): string[] {
   return [about('ack', '--note "..."'), silence, ...(isPlannable(told) ? [muting('plan', told, nowMs)] : []), feedback];
 }
 
-/** What a fault of our own asks to type. */
+/** Returns the commands in the remedy of a system alert. */
 function commandsOf(told: Facts): string[] {
   const rule = systemRule(told.rule);
   const todo = rule === null ? '' : causeMessage(rule.message, told).todo;
   return [...todo.matchAll(/`(usage-ledger [^`]+)`/g)].flatMap(([, command]) => command ?? []);
 }
 
-/** The command that mutes what an alert is about: a plan of what its period comes to, or where none fits a silence. */
+/** Returns the command that mutes an alert: a plan up to its forecast, or a silence if no plan fits. */
 export function muteCommand(told: Facts, nowMs: number): string {
   return muting(isPlannable(told) ? 'plan' : 'silence', told, nowMs);
 }
@@ -37,14 +37,15 @@ function isPlannable({ rule, tenant_id }: Facts): boolean {
 }
 
 function muting(command: 'silence' | 'plan', told: Facts, nowMs: number): string {
-  // The month is no longer looked at when three others have begun, unless `lookback_periods` says more: nothing is told at the end.
+  // The month leaves the alert window after three more months, unless `lookback_periods` is larger. Its end is not
+  // notified then.
   const gone = told.period === null ? nowMs : periodStartMs(addPeriods(told.period, 3));
   const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
   const bound = command === 'plan' ? `--up-to ${planned(told)} ` : '';
   return `usage-ledger alerts ${command} --alert ${told.alert_id} ${bound}--until ${until} --reason "..."`;
 }
 
-/** A fifth more than what the period comes to. */
+/** Returns the forecast plus a fifth. */
 function planned({ credits, evidence }: Facts): bigint {
   const likely = (credits?.previous ?? 0n) + BigInt(evidence.at_stake_credits ?? credits?.change ?? 0n);
   return roundedUp((likely * 6n) / 5n + 1n);

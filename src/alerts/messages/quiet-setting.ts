@@ -3,7 +3,7 @@ import type { Facts } from './facts/facts.ts';
 import { roundedUp } from './facts/names.ts';
 import { toldCredits } from './facts/phrases.ts';
 
-/** What to write below `alerts:` of a workspace, so that an alert like this would have kept quiet; null where no setting does. */
+/** Returns the workspace setting below `alerts:` that would have suppressed an alert; null if no setting does. */
 export function quietSetting(facts: Facts): string | null {
   const { rule, tenant_id, credits } = facts;
   const { of: stakeOf, setting } = usageKind(rule)?.stake ?? {};
@@ -12,7 +12,7 @@ export function quietSetting(facts: Facts): string | null {
   const [more, less] =
     stakeOf === 'fall' ? [credits.previous, credits.current] : [toldCredits(facts), credits.previous];
   if (less <= 0n) return null;
-  // One tenth more than what it came to.
+  // A tenth above the observed ratio.
   return ofTenant(tenant_id, `ratio: ${Number((more * 10n) / less + 1n) / 10}`);
 }
 

@@ -6,22 +6,22 @@ import { amountWords, dateName, named } from './facts/names.ts';
 import { isOpen, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
 
 /**
- * What a message says, in the order in which it is asked: what happened, to whom, how much beside what, how sure, since when,
- * what it costs, what to do. Safe for a terminal whatever the names.
+ * Returns the sentence of a message: event, subject, figures, certainty, start, cost, remedy. It is safe for a terminal
+ * whatever the names are.
  */
 export function summaryLine(facts: Facts): string {
   const { event, tenant_id, evidence } = facts;
   const place = tenant_id === null ? '' : `${placeOf(facts)}: `;
-  // A newcomer that turns out to be somebody's new id was not corrected.
+  // An alert that eased because the tenant is a successor was not corrected.
   const since = event === 'eased' && evidence.former_tenant !== null ? '' : (SINCE[event] ?? '');
-  // Who is told anew, because nobody knows what arrived or the route was another, hears of no end that was none.
+  // A notification repeated after an uncertain delivery or a route change follows no end.
   const isTwice = event === 'again' && facts.episode < 2;
   const adds = event === 'grown' ? grownWords(facts) : isTwice ? '' : since;
   const sentences = event === 'closed' ? [endOf(facts)] : [...opening(facts), adds, readWords(facts)];
   return `${place}${sentences.filter((sentence) => sentence !== '').join(' ')}`;
 }
 
-/** What a message adds to the ones before it. */
+/** Sentences about the difference to earlier messages. */
 const SINCE: Partial<Record<Facts['event'], string>> = {
   again: 'It had ended, and has come back.',
   eased: 'By the figures and the limit of now it has not happened, as the last message said.',
@@ -52,7 +52,7 @@ function opening(facts: Facts): string[] {
   return [`${ownFound(rule, facts)}${words}.`, causeMessage(rule.message, facts).todo];
 }
 
-/** What is wrong with our own work, without the words of the fault. */
+/** Returns the fault of a system alert without its detail. */
 function ownFound(rule: SystemRule, facts: Facts): string {
   return causeMessage(rule.message, facts).found(whose(facts));
 }
@@ -62,21 +62,24 @@ function whose(facts: Facts): string {
   return name ? named(name) : placeOf(facts);
 }
 
-/** What it costs; nothing where no card prices it. */
+/** Formats the cost; empty without a rate card. */
 function costWords(facts: Facts, of: string | undefined): string {
   const { at_stake_money: money } = facts.evidence;
   if (of === undefined || money === null || BigInt(money.amount_minor) === 0n) return '';
   return `${of} ${amountWords(money)}${isOfMonthEnd(facts) ? ` by the end of ${monthOf(facts)}` : ''}.`;
 }
 
-/** Whether what is at stake is what an open month comes to: what it grows to, or what will be missing if nothing more is used. */
+/**
+ * Reports whether the credits at stake are those at the end of an open month: the forecast growth, or the loss if
+ * nothing more is used.
+ */
 export function isOfMonthEnd(facts: Facts): boolean {
   const { rule, credits, evidence } = facts;
   if (usageKind(rule)?.stake?.of === 'fall') return isOpen(facts);
   return evidence.projection !== null && evidence.projection.credits > (credits?.current ?? 0n);
 }
 
-/** Why an alert is over, or is told no more. */
+/** Returns why an alert ended or is no longer sent here. */
 function endOf(facts: Facts): string {
   const rule = RULE_TABLE[facts.rule];
   const about = `${rule.kind.title} of ${subjectOf(facts)}`;

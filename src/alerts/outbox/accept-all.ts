@@ -8,7 +8,7 @@ import { dueDeliveries, isAnythingDue } from './due.ts';
 
 const summariesNow = preparedSql("UPDATE alert_notified SET due_at = ? WHERE batch = 'digest' AND due_at IS NOT NULL");
 
-/** Has every channel take what it is owed now, and what waits for a daily summary: as receivers do that are always there. */
+/** Delivers everything that is due, including digests, as a receiver that accepts each message. */
 export function acceptAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
   const channels = routes.map(({ channel }) => channel);
   for (;;) {

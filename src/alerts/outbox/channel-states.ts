@@ -4,7 +4,7 @@ import { channelStates } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { MOST_BYTES } from '../messages/message-parts.ts';
 
-/** A channel whose receiver wants nothing more. */
+/** A channel disabled by its receiver. */
 export interface DisabledChannel {
   name: string;
   disabledAt: string;
@@ -19,7 +19,10 @@ export function disabledChannels(connection: LedgerDb): DisabledChannel[] {
     .map(({ name, disabledAt, reason }) => ({ name, disabledAt: disabledAt ?? '', reason: reason ?? '' }));
 }
 
-/** Writes down that a channel is disabled: what it is owed is given up as it becomes due. Inside the caller's transaction. */
+/**
+ * Records that a channel is disabled; its notifications are given up when they become due. Runs inside the caller's
+ * transaction.
+ */
 export function disableChannel(connection: LedgerDb, channel: string, reason: string, nowMs: number): void {
   connection
     .prepare(
@@ -34,7 +37,7 @@ export function disabledReason(channel: string, reason: string): string {
   return `channel ${JSON.stringify(channel)} is disabled (${reason})`;
 }
 
-/** The most bytes that a message to a channel may have, by what its receiver has refused. */
+/** Returns the largest message, in bytes, that a channel accepts according to earlier refusals. */
 export function mostBytesOf(connection: LedgerDb, channel: string): number {
   const state = query(connection).select().from(channelStates).where(eq(channelStates.name, channel)).get();
   return Math.min(state?.mostBytes ?? MOST_BYTES, MOST_BYTES);

@@ -17,15 +17,15 @@ import { evaluateDue } from './evaluate-due.ts';
 import type { DueNotification } from './notify-channels.ts';
 
 const DAY_MS = 86_400_000;
-/** So many tenants that are told of the same are one message. */
+/** A message about at least this many tenants is a group. */
 const LEAST_TENANTS = 5;
-/** So many of those that waited for each other. */
+/** The same for notifications that waited for each other. */
 const LEAST_GATHERED = 2;
-/** So many of ourselves. */
+/** The same for workspaces with a system alert. */
 const LEAST_WORKSPACES = 2;
 /** Messages of one channel that one call makes, but for the parts of one: each is to be true when it is sent. */
 const MOST_A_CALL = 20;
-/** What has waited for its first attempt for so long is asked for anew. */
+/** A message that waited longer for its first attempt is composed again. */
 const OUTDATED_MS = 60_000;
 
 interface Member extends Rendered {
@@ -35,8 +35,8 @@ interface Member extends Rendered {
 }
 
 /**
- * Asks once more what is so for everything that is due, and makes messages of what each channel is pending: single ones, groups and
- * the daily summary. Their bytes are written down, to be sent as they are. Returns how many were made.
+ * Decides once more about everything that is due, and writes messages for each channel: single ones, groups and
+ * digests. Their bytes are stored and sent unchanged. Returns the number of messages.
  */
 export function compose(connection: LedgerDb, notifying: Notifying): number {
   const { routes, nowMs } = notifying;
@@ -59,7 +59,7 @@ export function compose(connection: LedgerDb, notifying: Notifying): number {
     .immediate();
 }
 
-/** Of these, messages wait for their first attempt. */
+/** Channels with messages that await their first attempt. */
 const busyChannels = preparedSql(
   "SELECT DISTINCT channel FROM deliveries WHERE due_at IS NOT NULL AND state = 'fresh'",
   'pluck',
@@ -109,7 +109,7 @@ class ChannelComposer {
     this.#mostBytes = mostBytesOf(connection, route.channel);
   }
 
-  /** Returns how many messages were made; what is left over stays due. */
+  /** Composes messages for the channel and returns their number; the rest stays due. */
   compose(due: readonly DueNotification[]): number {
     this.#digest(due.filter(({ pending }) => pending.batch === 'digest'));
     const others = due.filter(({ pending }) => pending.batch !== 'digest');
@@ -142,7 +142,7 @@ class ChannelComposer {
       due.map((one) => this.#render(one)),
       {
         channel: this.#route.channel,
-        // Several hours may have been missed; the message says which one it stands for.
+        // Several digest hours may have been missed; this is the latest one.
         dueAt: isoTime(nextSummaryMs(hourOf(this.#route), this.#nowMs) - DAY_MS),
         at: this.#at,
         head: headOfChain(this.#connection),
@@ -153,7 +153,7 @@ class ChannelComposer {
   }
 
   #render(due: DueNotification): Member {
-    // By the clock, so that it rises even in a ledger that was restored from a copy.
+    // Based on the clock, so that it rises even in a ledger restored from a copy.
     const revision = Math.max(due.revision + 1, Math.floor(this.#nowMs / 1000));
     const notification = due.compose(revision);
     const payload = renderPayload(notification);
@@ -176,9 +176,9 @@ class ChannelComposer {
 }
 
 /**
- * What goes together: what one channel is owed at one moment of one rule and event, of many tenants or of several workspaces that
- * share a fault, and what has waited for each other. A group mutes nothing: each of its members counts as told. What is far out of
- * line is no part of what moves the others.
+ * Groups notifications for one channel: the same rule and event for many tenants, or for several workspaces with a
+ * common fault, and those that waited for each other. Each member counts as notified. Outliers are left out of the
+ * group.
  */
 function groupsOf(due: readonly DueNotification[]): DueNotification[][] {
   const gathered = new Set(due.filter(isGathered).map(kindOf));
@@ -199,7 +199,7 @@ function alone(members: readonly DueNotification[]): DueNotification[][] {
   return members.map((one) => [one]);
 }
 
-/** What one thing may have moved. */
+/** Returns a key of the cause that notifications may share. */
 function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueNotification): string {
   return JSON.stringify(stopsReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
 }

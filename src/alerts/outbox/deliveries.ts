@@ -25,13 +25,13 @@ export interface ClaimedDelivery {
 
 export interface AttemptRecord {
   notificationId: string;
-  /** Of the claim that it is of: the failure of a sender that was overtaken moves nothing. Absent: of the last one. */
+  /** The claim of the attempt: the failure of an overtaken sender changes nothing. Absent: the last claim. */
   claimedAt?: string;
   event: DeliveryEvent;
-  /** Until it, or what it was about, is tried again. */
+  /** Time until the message, or a new one about the same alerts, is tried again. */
   delayMs: number;
   error: string | null;
-  /** Its receiver has refused so many bytes as too many. */
+  /** The message size in bytes that the receiver refused. */
   tooLarge?: number;
   nowMs: number;
 }
@@ -101,7 +101,7 @@ export function claimDelivery(
     .immediate();
 }
 
-/** Writes down what came of an attempt. Runs inside the caller's transaction; nothing happens where it comes too late. */
+/** Records the result of an attempt. Runs inside the caller's transaction; a late result changes nothing. */
 export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void {
   const { notificationId, claimedAt, event, delayMs, error, tooLarge, nowMs } = record;
   const now = isoTime(nowMs);
@@ -133,7 +133,7 @@ export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void
   if (event === 'accepted') freeGivenUp(connection, channel, nowMs);
 }
 
-/** Attempts in a row that have failed: what is rejected has none, and what is too large is only cut. */
+/** Counts consecutive failed attempts. A rejection resets the count; a message that was too large does not count. */
 function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): number {
   if (event === 'rejected') return 0;
   const isFailure = event === 'refused' || event === 'unknown' || event === 'exhausted';
@@ -158,7 +158,10 @@ export function moveDelivery(
     affectMembers(connection, next.members, { deliveryKey, now, dueAt: now, failures: null });
 }
 
-/** Of what nobody has the sentence is enough; as plain text, or the mark that a trigger leaves of the row would read it as JSON. */
+/**
+ * An undelivered message keeps only its sentence. It is plain text, because a trigger that digests the row would parse
+ * JSON.
+ */
 const onlySentence = sql`json_object('summary', ${deliveries.payload} ->> '$.summary') || ''`;
 
 function update(
@@ -169,7 +172,7 @@ function update(
   query(connection).update(deliveries).set(set).where(eq(deliveries.deliveryKey, deliveryKey)).run();
 }
 
-/** Messages to a channel have at most so many bytes from now on; larger ones that nobody has tried yet are made anew. */
+/** Lowers the largest message size of a channel; larger messages without an attempt are composed again. */
 function lowerBound(connection: LedgerDb, channel: string, mostBytes: number, now: string): void {
   connection
     .prepare(
@@ -201,8 +204,8 @@ const OLD = `SELECT delivery_key FROM deliveries d WHERE created_at < @before AN
   ORDER BY created_at, delivery_key LIMIT ${MESSAGES_A_STEP}`;
 
 /**
- * Forgets messages that were made before `before` (ISO-8601 UTC) and have ended. Those of an alert that is open still stay, as
- * does what each channel was told of it.
+ * Deletes ended messages created before `before` (ISO-8601 UTC). Messages about open alerts and the last notification
+ * of each channel are kept.
  */
 export function pruneDeliveries(connection: LedgerDb, before: string): PrunedDeliveries {
   return connection
@@ -225,20 +228,19 @@ interface MemberMoment {
   failures: number | null;
 }
 
-/** Asked for anew at `@now`. */
+/** Makes the channel decide again at `@now`. */
 const ASKED = 'due_at = @now, scheduled_at = @now';
 const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM delivery_members m
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
-/** What the channel was told last is what the message says, and no later one has said it again. */
+/** True if the channel's last notification is from this message and no later one repeated it. */
 const IS_TOLD_BY = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_key = @deliveryKey
   AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.notified_count) = (n.event, n.episode, n.level, n.notified_count)
   AND NOT EXISTS (SELECT 1 FROM delivery_members later JOIN deliveries d USING (delivery_key)
     WHERE later.alert_key = n.alert_key AND later.revision > m.revision AND d.channel = n.channel AND d.state = 'delivered'))`;
 
 /**
- * `notified`: the limit of a day counts from beginnings and growth, so an end leaves their time as it is. `forgotten`: what the
- * channel may have been told by the message counts as not told, and nothing waits for a day because of it; an end is told all
- * the same.
+ * `notified`: the daily limit counts begins and growth, so an end keeps their time. `forgotten`: the message counts as
+ * not delivered and the daily limit does not apply, but an end is still sent.
  */
 const EFFECTS: Record<MemberEffect, readonly string[]> = {
   notified: [
@@ -273,14 +275,14 @@ const statements = perConnection((connection) => {
   return Object.fromEntries(prepared) as Record<MemberEffect, Database.Statement[]>;
 });
 
-/** What becomes of the members of a message. Runs inside the caller's transaction. */
+/** Applies the effect of a delivery event to the members of its message. Runs inside the caller's transaction. */
 function affectMembers(connection: LedgerDb, effect: MemberEffect, moment: MemberMoment): void {
   for (const statement of statements(connection)[effect]) statement.run(moment);
 }
 
 /**
- * A channel has taken something: what was given up after three days is asked for anew, and after a day what it rejected. The
- * messages that were given up stand for nothing any more.
+ * Retries given-up notifications after a channel accepted a message: at once if they failed for three days, after a day
+ * if they were rejected. Their messages are closed.
  */
 function freeGivenUp(connection: LedgerDb, channel: string, nowMs: number): void {
   const moment = { channel, now: isoTime(nowMs), before: isoTime(nowMs - DAY_MS) };

@@ -1,14 +1,15 @@
 /**
- * `fresh`: made, and not tried yet. `trying`: its first attempt is in the air. `possible`: its receiver may have it, so it keeps
- * its id and its bytes, and nothing newer of its members overtakes it. `refused`: nobody has it, and its members were asked
- * for anew. `dead`: given up.
+ * `fresh`: not tried yet. `trying`: the first attempt is in progress. `possible`: the receiver may have it, so it keeps
+ * its id and bytes, and nothing newer about its members is sent. `refused`: the receiver does not have it, and its
+ * members are decided again. `dead`: given up.
  */
 export type DeliveryState = 'fresh' | 'trying' | 'possible' | 'delivered' | 'refused' | 'dead';
 
 /**
- * `claim`: somebody takes it in hand. `accepted`, `refused` (for sure), `unknown`, `rejected` (the same would be refused again):
- * what came of an attempt; `exhausted`: it has failed for three days; `cut_off`: the attempt was broken off. `outdated`: it has
- * waited for its first attempt for too long. `replay`: somebody wants it to be tried again. `withdraw`: another ledger sends it.
+ * `claim`: a sender takes it. `accepted`, `refused` (certainly not delivered), `unknown`, `rejected` (the same would be
+ * refused again): result of an attempt. `exhausted`: failed for three days. `cut_off`: the attempt was interrupted.
+ * `outdated`: waited too long for its first attempt. `replay`: a person wants another attempt. `withdraw`: another
+ * ledger sends it.
  */
 export type DeliveryEvent =
   | 'claim'
@@ -23,8 +24,8 @@ export type DeliveryEvent =
   | 'withdraw';
 
 /**
- * What becomes of its members: the channel counts as `notified`; they are asked for anew (`freed`); nobody tries again
- * (`given_up`); it counts as not notified by this message (`forgotten`); they are owed no more (`dropped`).
+ * Effect on the members: `notified`: the channel counts as notified. `freed`: decided again. `given_up`: not tried
+ * again. `forgotten`: the channel counts as not notified by this message. `dropped`: no longer pending.
  */
 export type MemberEffect = 'notified' | 'freed' | 'given_up' | 'forgotten' | 'dropped';
 
@@ -36,7 +37,7 @@ export interface Next {
 const STAYS_POSSIBLE: Next = { state: 'possible' };
 const DELIVERED: Next = { state: 'delivered', members: 'notified' };
 const WITHDRAWN: Next = { state: 'refused', members: 'dropped' };
-/** Its receiver may have it, and hears its end should this ledger go on. */
+/** The receiver may have it and is notified of the end if this ledger is used again. */
 const TAKEN_BACK: Next = { state: 'refused', members: 'notified' };
 
 /** Whatever comes, comes too late. */
@@ -53,7 +54,7 @@ const OVER: Record<DeliveryEvent, null> = {
   withdraw: null,
 };
 
-/** What follows in each state on each event; null: nothing. */
+/** The next state for each state and event; null: no change. */
 export const DELIVERY_TABLE: Record<DeliveryState, Record<DeliveryEvent, Next | null>> = {
   fresh: {
     claim: { state: 'trying' },

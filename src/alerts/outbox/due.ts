@@ -4,7 +4,10 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { ALL_CHANNELS } from './pending.ts';
 
-/** What is due, also by a clock that was ahead, in SQL; `@at` is now, `@latest` as late as anything can have been written. */
+/**
+ * SQL condition for due rows, including those scheduled by a clock that was ahead. `@at` is now, `@latest` the latest
+ * time that can have been written.
+ */
 export const IS_DUE = '(due_at <= @at OR scheduled_at > @latest)';
 
 export function dueMoments(nowMs: number): { at: string; latest: string } {
@@ -29,8 +32,8 @@ const selectDue = preparedSql(`SELECT notification_id AS notificationId, channel
      WHERE place <= @limit ORDER BY due_at, delivery_key`);
 
 /**
- * The messages to these channels that are to be tried now, and those to others of which nobody knows whether they have arrived, at
- * most `limit` of each channel, the longest due first.
+ * Returns the messages to try now for these channels, and those for other channels with an unknown outcome: at most
+ * `limit` of each channel, longest due first.
  */
 export function dueDeliveries(
   connection: LedgerDb,

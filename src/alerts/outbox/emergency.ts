@@ -18,10 +18,13 @@ export interface DirectMessage {
   isPossible: boolean;
 }
 
-/** `refused`: for sure, so it is tried again; `unknown`: its channel may have it, so it is tried again as it is. */
+/**
+ * `refused`: certainly not delivered, so it is sent again. `unknown`: the channel may have it, so the same bytes are
+ * sent again.
+ */
 export type DirectOutcome = 'accepted' | 'unknown' | 'refused';
 
-/** What each channel is to hear of a job that fails while the ledger can only be read. */
+/** Composes the messages about a failed job for each channel while the ledger can only be read. */
 export function directMessages(
   connection: LedgerDb,
   routes: readonly ChannelRoute[],
@@ -74,8 +77,8 @@ function alertOf(connection: LedgerDb, news: Pick<JobHealth, 'job' | 'detail'>, 
 }
 
 /**
- * Writes down what channels have heard of an alert before the ledger could take it, or may have: that is tried again as it is. Inside
- * the caller's transaction.
+ * Records the messages that channels received before the ledger could be written. Uncertain ones are tried again
+ * unchanged. Runs inside the caller's transaction.
  */
 export function noteHeard(
   connection: LedgerDb,

@@ -16,7 +16,7 @@ import type { DueNotification } from './notify-channels.ts';
 import { notificationsDue } from './notify-channels.ts';
 import { ALL_CHANNELS } from './pending.ts';
 
-/** Asks for all alerts of which something is due for one of these channels; returns what is to go now. */
+/** Decides about all alerts with something due on one of these channels; returns the notifications to send now. */
 export function evaluateDue(
   connection: LedgerDb,
   notifying: Notifying,
@@ -35,8 +35,8 @@ export function evaluateDue(
 }
 
 /**
- * Has all that is open in a workspace, or with null everywhere, asked for as soon as a sender looks, whatever its channels are: a
- * person has said something, or the channels are others. A workspace that is being taken back still counts as ended.
+ * Makes every channel decide again about the open alerts of a workspace, or of all with null, at the next sweep: after
+ * an action of a person, or after a change of channels. A workspace that is being taken back still counts as retired.
  */
 export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
   connection
@@ -51,7 +51,10 @@ export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null,
     .run({ workspaceKey, at: isoTime(nowMs) });
 }
 
-/** For a daemon that starts: who told last may have had other channels. What waits for those that there are no more is owed no more. */
+/**
+ * Prepares the notifications for a daemon that starts, because its channels may differ from those before. Pending
+ * notifications of removed channels are dropped.
+ */
 export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
   connection
     .transaction(() => {
@@ -72,7 +75,7 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
     .immediate();
 }
 
-/** Of the workspaces that have such alerts, and that no other ledger reads. */
+/** Creates a book for each workspace with such alerts that no other ledger reads. */
 function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook<NotifyContext>[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })

@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 
-/** A channel whose latest message was not delivered to all of its recipients. */
+/** A channel with at least one recipient that refused its latest message. */
 export interface FailingChannel {
   name: string;
-  /** What failed and the remedy, as the attempt found it. */
+  /** The fault and its remedy, from the last attempt. */
   reason: string;
   /** When the next message that waits is tried, an ISO time; null: none waits. */
   nextAttemptAt: string | null;

@@ -17,18 +17,18 @@ export type DeadLetter = Pick<
 export interface ReplayRequest {
   nowMs: number;
   /**
-   * Null: all that are dead, and what failed and waits for its next try. What is dead for channels that are not configured
-   * stays dead.
+   * Null selects all dead messages, and retries failed ones at once. Dead messages of channels that are not configured
+   * stay dead.
    */
   notificationIds: readonly string[] | null;
 }
 
 export interface ReplayReport {
-  /** What they said is due again, as it is now. */
+  /** Messages with alerts that are pending again. */
   replayed: DeadLetter[];
-  /** Of these there is nothing left to say. */
+  /** Messages with alerts that need no notification any more. */
   dropped: DeadLetter[];
-  /** So many alerts that a channel has refused, and that wait for its next try, are due now. */
+  /** The number of failed alerts that are retried now instead of after their back-off. */
   retried: number;
   /** Disabled channels that are used again. */
   enabled: string[];
@@ -49,8 +49,8 @@ export function deadLetters(connection: LedgerDb): DeadLetter[] {
 }
 
 /**
- * Has what dead messages said asked for anew, and enables their channels: what is so goes in a new message, and of what has passed
- * nothing is left to say. Throws `not_dead` and changes nothing when one of the ids is not that of a dead message.
+ * Decides again about the alerts of dead messages, and enables their channels. Alerts that still hold go into new
+ * messages; the others need none. Throws `not_dead` and changes nothing if an id is not that of a dead message.
  */
 export function replayDead(
   connection: LedgerDb,
@@ -98,7 +98,7 @@ function selectDead(connection: LedgerDb): { deliveryKey: number; letter: DeadLe
     .all();
 }
 
-/** Forgets what is known of these channels; returns those that were disabled. */
+/** Resets the state of channels; returns those that were disabled. */
 function enable(connection: LedgerDb, channels: readonly string[]): string[] {
   const forget = connection.prepare(
     'DELETE FROM channel_states WHERE name IN (SELECT value FROM json_each(?)) RETURNING name, disabled_at',
@@ -107,13 +107,13 @@ function enable(connection: LedgerDb, channels: readonly string[]): string[] {
   return known.filter((state) => state.disabled_at !== null).map(({ name }) => name);
 }
 
-/** What failed at these channels and waits, up to six hours for its next try, is due now, and its three days begin anew. */
+/** Retries failed notifications now instead of after their back-off of up to six hours, for three more days. */
 function retryNow(connection: LedgerDb, channels: readonly string[], now: string): number {
   const isOwn = 'failures > 0 AND due_at IS NOT NULL AND channel IN (SELECT value FROM json_each(@channels))';
   const request = { now, channels: JSON.stringify(channels) };
   const [free, possible] = [
     `UPDATE alert_notified SET due_at = @now, scheduled_at = @now, failures = 0 WHERE ${isOwn}`,
-    // What somebody has in hand was taken less than a minute ago.
+    // A message that a sender holds was claimed less than a minute ago.
     `UPDATE deliveries SET due_at = @now, scheduled_at = @now, failures = 0
      WHERE ${isOwn} AND state = 'possible' AND julianday(due_at) - julianday(scheduled_at) > 60.5 / 86400`,
   ].map((statement) => connection.prepare(statement).run(request).changes);

@@ -52,7 +52,7 @@ export interface ChannelPolicy {
   silence: { id: string; untilMs: number } | null;
   /** Limits of plans that the alert has passed, lowest first. */
   passedLimits: readonly bigint[];
-  /** A reminder is due this long after the last message while nobody acknowledges; null: never. */
+  /** A reminder is due this long after the last message while the alert is not acknowledged; null: never. */
   remindAfterMs: number | null;
 }
 

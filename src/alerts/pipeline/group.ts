@@ -6,17 +6,17 @@ import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { stopsReading } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 
-/** What one service breaks is found workspace by workspace: whoever was told of the first hears of the others together. */
+/** A fault of one service is found workspace by workspace; the later ones are sent together after this time. */
 const HOST_MS = 10 * 60_000;
 /**
- * What moves many tenants goes on for days: whoever was told of a group, or of so many one by one, hears of the others together
- * a day later.
+ * A condition of many tenants lasts for days: after a group, or as many single messages, the later ones are sent
+ * together a day later.
  */
 const GROUP_MS = 24 * 60 * 60_000;
 const MANY = 5;
-/** What has come so far beyond its limit at once is no part of what moves the others. */
+/** An alert at this multiple of its limit is an outlier. */
 const OUT_OF_LINE = 3n;
-/** Beginnings and what became of them; ends and reminders go by themselves. */
+/** Events that wait for a group. Ends and reminders are sent on their own. */
 export const GROUPED: readonly ToldEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
 
 interface Found {
@@ -33,14 +33,14 @@ const WAITING = `SELECT n.due_at, n.batch, n.pending, a.*
   FROM alert_notified n JOIN alerts a USING (alert_key)
   WHERE n.channel = @channel AND n.failures = 0 AND n.pending IS NOT NULL AND n.due_at > @at AND n.due_at <= @latest`;
 
-/** Of the same event in other workspaces. */
+/** Condition for the same event in other workspaces. */
 const IS_ELSEWHERE = 'rule = @rule AND cause IS @cause AND workspace_key <> @workspaceKey';
 const isSameEvent = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
 const sentElsewhere = preparedSql(`SELECT
   (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(pending, 1, instr(pending, ' ') - 1)")}) AS waitsUntil,
   (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS toldAt`);
 
-/** Of other tenants in the same month. */
+/** Condition for other tenants in the same month. */
 const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
 const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
 const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
@@ -95,7 +95,7 @@ export class GroupWait {
   }
 }
 
-/** Whether it does not wait for the others of its rule. */
+/** Reports whether an alert is so far over its limit that it is sent without waiting for a group. */
 export function isOutlier({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
   if (event === 'grown' || level === 'likely' || current === null || threshold === null) return false;
   return current.credits >= threshold * OUT_OF_LINE;

@@ -4,12 +4,12 @@ import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { RULE_TABLE } from '../rules/rules.ts';
 
-/** A channel and what it is told of, and when; plain data, because it crosses threads. */
+/** A channel with its routing; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
   channel: string;
-  /** Where people reach the pages. */
+  /** Base address of the pages. */
   publicUrl?: string;
-  /** What signs the links to them that need no token. */
+  /** Key that signs links which need no token. */
   linkKey?: string;
 }
 
@@ -36,15 +36,15 @@ interface RoutedAlert {
   rule: RuleName;
   cause?: string | null;
   severity: Severity;
-  /** Null: about the ledger as a whole, which is told whatever workspaces a channel takes. */
+  /** Null for an alert about the whole ledger: it is routed to channels whatever their workspaces are. */
   workspaceId: string | null;
   tenantId: string | null;
 }
 
-/** Whether the channel is told of what this rule finds of this subject while it has this severity. */
+/** Reports whether a channel takes an alert with this rule, subject and severity. */
 export function takes(route: ChannelRoute, { rule, cause, severity, workspaceId, tenantId }: RoutedAlert): boolean {
   const { rules, severities, workspaces, tenants, not } = route;
-  // One that fails is told of by the others.
+  // A failing channel is reported by the others.
   if (cause === `channel:${route.channel}`) return false;
   if (!rules.includes(rule) || !severities.includes(severity) || not?.rules?.includes(rule)) return false;
   if (workspaceId !== null && fitsAny(not?.workspaces ?? [], workspaceId)) return false;
@@ -57,7 +57,7 @@ export function fitsAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, text));
 }
 
-/** The hour of follow-ups where no `digest_hour` says another. */
+/** Hour of follow-ups (UTC) without a `digest_hour`. */
 const FOLLOW_UP_HOUR = 7;
 
 export function hourOf({ digestHour }: ChannelRoute): number {
@@ -70,7 +70,7 @@ export function nextSummaryMs(hour: number, nowMs: number): number {
   return today > nowMs ? today : today + 86_400_000;
 }
 
-/** What no channel is told of in a workspace: by severity, the rules. A channel of some tenants leaves the others out. */
+/** Returns the rules that no channel takes in a workspace, by severity. Channels limited to some tenants do not count. */
 export function unheardRules(
   routes: readonly ChannelRoute[],
   workspaceId: string,

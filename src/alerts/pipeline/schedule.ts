@@ -73,7 +73,7 @@ export function digestTime(
   nowMs: number,
 ): string | null {
   const ends = event === 'closed';
-  // The end of a system alert is sent at once: somebody may be working on the fault.
+  // The end of a system alert is sent at once: a person may be working on the fault.
   const isFollowUp = ends
     ? usageKind(rule) !== null
     : level === 'settled' &&

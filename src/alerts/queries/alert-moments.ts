@@ -18,20 +18,20 @@ import { requireAlert } from '../state/alert-store.ts';
 import { readBasis } from '../state/rule-snapshot.ts';
 import type { AlertRow } from './alerts.ts';
 
-/** An alert at one moment: all figures, and what is worked out from them, are of it. */
+/** An alert at one moment, with all figures of that moment. */
 export interface AlertMoment {
   at: string;
   notification: Facts & { summary: string };
 }
 
 export interface AlertMoments {
-  /** As it was last told; null when nobody was. */
+  /** The last notification; null if there was none. */
   told: AlertMoment | null;
   /** As the last complete run has left the ledger. */
   now: AlertMoment;
 }
 
-/** Says of alerts what was last told, and what there is to tell now; what those of a workspace have in common is read once. */
+/** Returns the last notification and the present state of alerts. Data shared by a workspace is read once. */
 export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMoments {
   const readAtOf = oncePerKey((workspaceKey: number | null) => {
     const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
@@ -54,7 +54,7 @@ export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMo
     const { revision, notifiedCount } = row;
     const place = { route: { channel: '' }, event, revision, notifiedCount } as const;
     const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
-    // Why it was resolved is said once: the figures may have moved on since.
+    // The reason of an end was decided once; later figures may differ.
     if (event === 'closed' && told?.notification.type === 'alert.resolved')
       notification.summary = told.notification.summary;
     return { told, now: { at, notification } };
@@ -77,7 +77,7 @@ function createComposer(connection: LedgerDb, workspaceId: string | null, at: st
   });
 }
 
-/** The figures as they stand. Rules that compare with anything but the month before keep the earlier ones with the alert. */
+/** Returns the current figures. Alerts that compare with another month than the previous one keep their earlier figure. */
 function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): AlertFigures {
   const kept = figuresOf(row);
   const { rule, periodKey, tenantKey, basis } = row;

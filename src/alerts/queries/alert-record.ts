@@ -13,7 +13,7 @@ export interface AlertRecord {
   transitions: AlertTransition[];
   messages: AlertMessage[];
   pending: PendingMessage[];
-  /** What people have said of it, the last word last. */
+  /** Labels given by people, latest last. */
   feedback: AlertFeedback[];
 }
 
@@ -31,7 +31,7 @@ export type AlertTransition = Pick<
 
 export type AlertMessage = Omit<Exact<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
 
-/** What a channel is owed of the alert and no message says yet. */
+/** A pending notification of the alert without a message. */
 export interface PendingMessage {
   channel: string;
   event: string;

@@ -17,7 +17,7 @@ import type { FeedbackLabel } from '../state/feedback.ts';
 import { OPEN_ALERTS } from '../state/open-alerts.ts';
 import { readBasis } from '../state/rule-snapshot.ts';
 
-/** One row of `finance_alerts`. Tenant and period are null for an alert about the workspace or about ourselves. */
+/** One row of `finance_alerts`. Tenant and period are null for alerts about a workspace and for system alerts. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;
 
 export interface AlertFilters {
@@ -32,15 +32,15 @@ export interface AlertFilters {
 
 export interface ListedAlert extends AlertRow {
   tenant_name: string | null;
-  /** What somebody said last that it turned out to be. */
+  /** The latest label; null without one. */
   feedback: FeedbackLabel | null;
-  /** What the period differs by from what it is compared with, see `stakeSides`; null for alerts about ourselves. */
+  /** The difference to the compared figure, see `stakeSides`; null for system alerts. */
   at_stake_credits: bigint | null;
-  /** What these credits cost; null where no rate card prices the tenant. */
+  /** The price of these credits; null without a rate card for the tenant. */
   at_stake_money: StakeMoney | null;
 }
 
-/** Says why nobody is told of an alert now: a silence may be younger than its last change. */
+/** Returns why an alert is muted now. A silence may be newer than the alert's last change. */
 export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
   const silencesOf = oncePerKey((workspaceId: string | null) => {
     const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
@@ -62,7 +62,10 @@ export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: Ale
   };
 }
 
-/** The alerts: critical ones first, of them those about ourselves, then by the credits at stake; what one explains stands below it. */
+/**
+ * Returns alerts, critical ones first: system alerts, then by credits at stake. An inhibited alert follows the one that
+ * inhibits it.
+ */
 export function alertRows(
   connection: LedgerDb,
   { states, nowMs, ...filters }: AlertFilters & { nowMs: number },
@@ -121,7 +124,7 @@ function explainerOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): 
   return by?.how === 'explained' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
 }
 
-/** When the workspace was read last, and what the rule had seen then. */
+/** The time of the last reading and the rule's snapshot from then. */
 interface StoredBeside {
   read_at: string | null;
   basis: string | null;
@@ -141,12 +144,12 @@ function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, '
   });
 }
 
-/** Faults of our own come before all usage. */
+/** System alerts come before alerts about usage. */
 function sizeOf({ period, at_stake_credits: credits }: ListedAlert): bigint {
   return period === null ? LARGEST_FIGURE + 1n : (credits ?? 0n);
 }
 
-/** `critical` stands before `warning` in the alphabet, too. */
+/** `critical` comes before `warning` alphabetically, too. */
 function compareAlerts(a: ListedAlert, b: ListedAlert): number {
   const [stakeA, stakeB] = [sizeOf(a), sizeOf(b)];
   if (a.severity !== b.severity) return a.severity < b.severity ? -1 : 1;

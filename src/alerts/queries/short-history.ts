@@ -2,16 +2,16 @@ import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** A workspace whose first month may be partial, so that no month can be held against it yet. */
+/** A workspace with a possibly incomplete first month, which cannot serve as a baseline. */
 export interface ShortHistory {
   workspaceId: string;
-  /** The first month of which the ledger has anything. */
+  /** The first month in the ledger. */
   first: Period;
   /** The first month that has a whole one before it. */
   from: Period;
 }
 
-/** Every one of them by its id; those that have ended are nobody's work. */
+/** Returns these workspaces by id, without retired ones. */
 export function shortHistories(connection: LedgerDb, nowMs: number): ShortHistory[] {
   const found = connection
     .prepare(
@@ -24,7 +24,10 @@ export function shortHistories(connection: LedgerDb, nowMs: number): ShortHistor
     .filter(({ from }) => from > periodAt(nowMs));
 }
 
-/** Such as "of ws-1 are seldom told, and new tenants never, before 2026-05: ..."; null where there is none. */
+/**
+ * Returns words such as "of ws-1 are seldom sent before 2026-05, and never for new tenants: ..."; null without such a
+ * workspace.
+ */
 export function shortHistoryWords(histories: readonly ShortHistory[]): string | null {
   const [one] = histories;
   if (one === undefined) return null;

@@ -52,7 +52,7 @@ export type SilenceRow = Omit<SqlRow<typeof silences>, 'silence_key' | 'workspac
 export interface SilenceFilters {
   now: string;
   all: boolean;
-  /** Only what mutes this workspace: silences of its own and of all. */
+  /** Restricts the list to silences that affect this workspace: its own and those of all workspaces. */
   workspaceId?: string | undefined;
 }
 
@@ -74,14 +74,14 @@ export function silenceRows(connection: LedgerDb, { now, all, workspaceId }: Sil
 }
 
 export interface MutePreview {
-  /** News of alerts that was told, and would not have been. */
+  /** Notifications that the silence would have suppressed. */
   news: number;
   alerts: number;
   /** News by rule, the most first. */
   rules: { rule: RuleName; news: number }[];
 }
 
-/** What would have been muted of what was told since a moment; in one workspace, or in all (null). */
+/** Counts the notifications since a moment that a silence would have suppressed, in one workspace or in all (null). */
 export function mutePreview(
   connection: LedgerDb,
   mute: SilencePattern & { times: TimeIntervals },
@@ -109,7 +109,7 @@ export function mutePreview(
   };
 }
 
-/** Whether any tenant fits a pattern in which `*` stands for anything; in one workspace, or in all (null). */
+/** Reports whether a tenant matches a pattern in which `*` matches anything, in one workspace or in all (null). */
 export function anyTenantFits(connection: LedgerDb, pattern: string, workspaceId: string | null): boolean {
   // In GLOB these would be wildcards, too.
   const glob = pattern.replace(/[?[]/g, (character) => `[${character}]`);

@@ -8,16 +8,16 @@ export interface Finding {
   threshold: bigint | null;
   /** The size that levels are multiples of; null where growing is no news. */
   measure: bigint | null;
-  /** The measure is a set of facts, one bit each, of which each is told once: growing is a bit more. */
+  /** The magnitude is a bit mask of facts; each new bit is growth and is notified once. */
   isSet: boolean;
-  /** The rule must hold again this much later before anybody is told; null when once is enough. */
+  /** The rule must hold again this much later before anyone is notified; null: once is enough. */
   confirmAfterMs: number | null;
 }
 
 /**
- * What a rule makes of its subject. `clear`: the cause is gone; `atOnce` when no second run has to agree. `between`: it
- * does not hold, but nearly, and an alert that fires stays, with the size that it has now if that is less; one that waits goes
- * on waiting when it `wavers`.
+ * Result of a rule. `clear`: the cause is gone; `atOnce`: no second run has to confirm it. `between`: the condition
+ * narrowly fails. A firing alert stays, with a smaller magnitude if it shrank; a pending one keeps waiting only if the
+ * result is `inconclusive`.
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }
@@ -36,15 +36,15 @@ export function clear(atOnce: boolean): Judgement {
 }
 
 /**
- * What is known of the period before. `usable` is false when its figure cannot be compared with: the first ever of the
- * workspace or of the tenant, or one whose last complete walk began before its end. Both are likely too low.
+ * The previous period. `usable` is false if it cannot serve as a comparison: the first period of the workspace or
+ * tenant, or one last read completely before its end. Both figures are probably too low.
  */
 export interface PreviousPeriod {
   figures: UsageFigures | null;
   usable: boolean;
 }
 
-/** What rests on little is likely, however much it is. */
+/** Lowers a finding with weak evidence to a likely warning. */
 export function asWarning(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   return { verdict: 'holds', finding: { ...judgement.finding, level: 'likely', severity: 'warning' } };

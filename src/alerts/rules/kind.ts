@@ -21,7 +21,7 @@ export interface UsageKind extends KindBase {
   /** The condition by which its alerts inhibit others. */
   inhibits?: Inhibition;
   inhibitedBy?: readonly Inhibition[];
-  /** Absent: its alerts put no credits at stake. */
+  /** The credits at stake. Absent: none. */
   stake?: Stake;
   growth?: Growth;
 }
@@ -59,13 +59,13 @@ interface Growth {
 
 /** A rule's rows in the table of the documentation, in Markdown. */
 export interface UsageDocs {
-  /** The condition in figures, by level; the empty name stands for all levels. */
+  /** The condition in figures, by level; an empty name stands for all levels. */
   holds: Readonly<Record<string, string>>;
   /** The severity, where the rule's `severity` does not determine it. */
   severity?: string;
 }
 
-/** Facts about a rule that watches our own work. */
+/** Facts about a rule for system alerts. */
 export interface SystemKind extends KindBase {
   docs: { holds: string };
   /** The part of an alert's cause before the colon; the part after it names a channel, an export or an outlet. */

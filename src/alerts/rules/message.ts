@@ -2,9 +2,9 @@ import type { Facts } from '../messages/facts/facts.ts';
 
 /** Sentences about alerts of a usage rule, in the order in which a message has them. Empty sentences are left out. */
 export interface UsageMessage {
-  /** Says what happened to whom: figures, comparison, certainty, start. */
+  /** Returns the sentences about a finding: figures, comparison, certainty, start. */
   found: (facts: Facts) => string[];
-  /** Says why the alert ended. */
+  /** Returns the sentence about the end of the alert. */
   ended: (facts: Facts) => string;
   /** Completes a sentence about several tenants. */
   foundForMany: (month: string, likely: 'all' | 'some' | 'none') => string;
@@ -20,7 +20,7 @@ export interface UsageMessage {
 export interface CauseMessage {
   found: (subject: string) => string;
   ended: (subject: string) => string;
-  /** Tells a person what to do. */
+  /** The remedy, as an imperative. */
   todo: string;
 }
 

@@ -8,40 +8,40 @@ import type { Judgement } from './judgement.ts';
 
 export interface AlertSubject {
   rule: RuleName;
-  /** Null for alerts about ourselves. */
+  /** Null for system alerts. */
   periodKey: number | null;
-  /** Null for alerts about the workspace or ourselves. */
+  /** Null for alerts about a workspace and for system alerts. */
   tenantKey: number | null;
-  /** What is wrong with our own work, after a colon whose it is; null for what usage does. */
+  /** The failing part of a system alert, followed by a colon and its subject; null for alerts about usage. */
   cause?: string | null;
 }
 
-/** The tenant whose new id another one probably is. */
+/** The tenant that another one probably succeeds under a new id. */
 export interface Former {
   tenantKey: number;
-  /** Credits a day, of its last four weeks, and of the newcomer since its first. */
+  /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
   daily: bigint;
   newDaily: bigint;
   /** The day of its last use, ISO. */
   lastDay: string;
 }
 
-/** What a rule said of a subject, with the figures behind it. */
+/** A rule's result about a subject, with its figures. */
 export interface Observation extends AlertSubject {
   judgement: Judgement;
-  /** What the current figures are compared with; for some rules an earlier reading of the same period. */
+  /** The compared figures; for some rules an earlier reading of the same period. */
   previous: UsageFigures | null;
   current: UsageFigures | null;
   threshold: bigint | null;
   built: Threshold | null;
-  /** What the open period comes to; null when nothing says so. */
+  /** Forecast of the open period; null if there is none. */
   forecast: Forecast | null;
   phase: PeriodPhase | null;
-  /** Whose new id the tenant probably is; null when nobody's. */
+  /** The tenant's probable predecessor; null if none is known. */
   former: Former | null;
-  /** Of a workspace: by how many times most of its tenants have grown; null where that is not so. */
+  /** Growth shared by most tenants of a workspace, as a multiple; null if there is none. */
   commonGrowth: number | null;
-  /** Words for alerts about ourselves. */
+  /** Details of a system alert, in words. */
   detail: string | null;
 }
 
@@ -54,7 +54,7 @@ export function ownObservation(
   return observation({ rule, cause, periodKey: null, tenantKey: null, judgement, detail });
 }
 
-/** An observation with what most of them do not have. What is only foretold may be more than the ledger can hold. */
+/** Completes an observation with defaults. Forecasts are capped at the largest figure that the ledger can store. */
 export function observation(
   seen: AlertSubject & { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'judgement'>>,
 ): Observation {

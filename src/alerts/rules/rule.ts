@@ -5,20 +5,23 @@ import type { Conditions, PeriodLook } from './judging/candidates.ts';
 import type { Judging, TenantFacts } from './judging/judging.ts';
 import type { AlertSubject, Former, Observation } from './observation.ts';
 
-/** How a rule about usage judges. A new one is a file of this form and its place in `RULES`, and its kind beside the others'. */
+/** The detection of a usage rule. */
 export interface Detection {
-  /** What must be so of a tenant's figures that it may hold for; null: it holds for nobody now. All rules' conditions are one statement. */
+  /**
+   * Returns a SQL condition for tenants that the rule may apply to; null: none. The conditions of all rules form one
+   * statement.
+   */
   candidates?: (judging: Judging, look: PeriodLook) => Conditions | null;
   /** Others that it may hold for in a period; null is the workspace. */
   inPeriod?: (judging: Judging, look: PeriodLook) => Iterable<number | null>;
-  /** What the run itself says of subjects, in any period; `current` is the open one. */
+  /** Returns subjects that the run itself points to, in any period; `current` is the open one. */
   inRun?: (judging: Judging, current: number) => Iterable<Found>;
   /** `known` is the open alert. Null: there is nothing to judge. */
   ofTenant?: (judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures) => Said | null;
   ofWorkspace?: (judging: Judging, periodKey: number, known: Known | null) => Said | null;
 }
 
-/** What is known of the alert that is open. */
+/** The open alert that a rule is judged again for. */
 export interface Known {
   /** The level at which it fires; null while it waits. */
   firing: Level | null;
@@ -28,7 +31,7 @@ export interface Known {
   former: () => Former | null;
 }
 
-/** A subject that a run says something of, with its figures before where they count. */
+/** A subject to judge, with its earlier figures if they matter. */
 export interface Found {
   periodKey: number;
   /** Null for the workspace. */
@@ -36,5 +39,5 @@ export interface Found {
   before?: UsageFigures;
 }
 
-/** What a rule says; figures that are left out are those of the period and of the one before. */
+/** Result of a rule. Absent figures are those of the period and of the previous one. */
 export type Said = { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'phase'>>;

@@ -47,7 +47,7 @@ export interface UsageRule {
   message: UsageMessage;
 }
 
-/** A rule about our own work; the code that notices a fault calls its detection. */
+/** A rule for system alerts; the code that notices a fault calls its detection. */
 export interface SystemRule {
   type: 'system';
   kind: SystemKind;
@@ -108,10 +108,10 @@ export function isSystemRule(name: RuleName): boolean {
   return RULE_TABLE[name].type === 'system';
 }
 
-/** Names of the rules about our own work. */
+/** Names of the system rules. */
 export const SYSTEM_RULES = RULES.filter(isSystemRule);
 
-/** Names of the rules whose alerts may inhibit others. */
+/** Names of rules with alerts that may inhibit others. */
 export const INHIBITING_RULES: readonly RuleName[] = RULES.filter(
   (name) => RULE_TABLE[name].kind.inhibits !== undefined,
 );

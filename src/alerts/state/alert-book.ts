@@ -19,7 +19,7 @@ interface DraftTransition {
 
 /** The notification outcome that is stored with a transition. */
 export interface TransitionOutcome {
-  /** Why nobody is notified; null: somebody is. */
+  /** The reason why nobody is notified; null: somebody is. */
   silentBecause: string | null;
   evidence: string | null;
 }

@@ -26,7 +26,7 @@ export interface RunAlerts {
 /** The workspace, run and time of an evaluation. */
 export interface AlertContext {
   connection: LedgerDb;
-  /** Null, as is its id, for the ledger as a whole. */
+  /** Null for the ledger as a whole, like its id. */
   workspaceKey: number | null;
   workspaceId: string | null;
   runKey: number | null;

@@ -35,11 +35,11 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   revision: number;
   firstFiredAt: string | null;
   lastChangedAt: string;
-  /** How often somebody was told again because it grew, since it fired. */
+  /** The number of growth notifications since it fired. */
   notifiedCount: number;
-  /** What an alert about ourselves says. */
+  /** Details of a system alert. */
   detail: string | null;
-  /** JSON of what its rule saw last beside the figures. */
+  /** JSON of the rule's snapshot: facts besides the figures. */
   basis: string | null;
 }
 
@@ -50,7 +50,7 @@ export interface SubjectNames {
   period: Period | null;
 }
 
-/** What an evaluation works with, beside the version of the rule; the rest of a row never changes. */
+/** Columns that an evaluation changes besides the rule version; the others never change. */
 const WRITTEN = [
   ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'notifiedCount'],
   ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
@@ -64,7 +64,7 @@ export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams
 
 const { placeholder } = sql;
 
-/** Of the workspace, or with null of the ledger as a whole. */
+/** Condition for a workspace, or with null for the whole ledger. */
 const isOfWorkspace = sql`${alerts.workspaceKey} IS ${placeholder('workspaceKey')}`;
 
 const alertOfSubject = prepared((db) =>
@@ -110,7 +110,7 @@ const insertAlert = prepared((db) =>
     .returning(),
 );
 
-/** Sets these columns: what is not set costs no look at the digests of rows. */
+/** Updates only these columns, because a trigger digests rows when a guarded column is set. */
 const updateOf = perConnection((connection) =>
   oncePerKey((columns: string) =>
     query(connection)
@@ -121,7 +121,7 @@ const updateOf = perConnection((connection) =>
   ),
 );
 
-/** Open ones, those that somebody was told of and not of their end, and those of which something waits. */
+/** Open alerts, those with an open notification, and those with something due. */
 const alertsToEvaluate = prepared((db) => {
   const isToldOrWaits = sql`EXISTS (
     SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
@@ -166,7 +166,7 @@ export class AlertRows {
     const { rule, periodKey, tenantKey, cause = null } = subject;
     const { level, severity, state } = status;
     const place = names.workspaceId ?? ledgerId(this.#connection);
-    // Who has stopped may be told of in a month of which nobody has a record.
+    // A stop may be notified in a month without records.
     if (periodKey !== null) ensurePeriod(this.#connection, periodKey);
     const row = insertAlert(this.#connection).get({
       alertId: alertIdOf(subject, place, names),
@@ -184,7 +184,7 @@ export class AlertRows {
     return { ...toAlert(row), ...status };
   }
 
-  /** Writes what differs from what is stored; null: all of it. */
+  /** Writes the changed columns; null: all of them. */
   write(alert: StoredAlert, stored: StoredAlert | null): void {
     const [row, before] = [rowOf(alert), stored && rowOf(stored)];
     const changed = WRITTEN.filter((column) => before === null || row[column] !== before[column]);
@@ -203,7 +203,7 @@ export function requireAlert(connection: LedgerDb, alertId: string): typeof aler
   });
 }
 
-/** The alerts that an id stands for: its own, or those of a message, such as a group. Throws `unknown_alert`. */
+/** Returns the alert of an id, or all alerts of a message such as a group. Throws `unknown_alert`. */
 export function requireAlerts(connection: LedgerDb, id: string): (typeof alerts.$inferSelect)[] {
   if (!id.startsWith('msg_')) return [requireAlert(connection, id)];
   const members = query(connection)
@@ -235,7 +235,10 @@ export function renameOwnAlerts(connection: LedgerDb): void {
   }
 }
 
-/** The same in every ledger that sees the same: receivers can join what two of them say. `place` is a workspace or the ledger. */
+/**
+ * Returns the id of an alert. It is the same in every ledger that sees the same condition, so that receivers can match
+ * them. `place` is a workspace or the ledger.
+ */
 function alertIdOf({ rule, cause }: AlertSubject, place: string, { tenantId, period }: SubjectNames): string {
   const subject = [rule, place, tenantId, period, ...(cause == null ? [] : [cause])];
   return `alert_${shortHash(JSON.stringify(subject), 20)}`;

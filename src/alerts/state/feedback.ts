@@ -1,4 +1,4 @@
-/** What an alert turned out to be. `expected`: true, but known before. */
+/** A person's label for an alert. `expected`: true, but known before. */
 export const FEEDBACK_LABELS = ['real', 'expected', 'false'] as const;
 export type FeedbackLabel = (typeof FEEDBACK_LABELS)[number];
 

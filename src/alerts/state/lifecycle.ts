@@ -20,7 +20,7 @@ export type AlertChangeKind =
   | 'resolved'
   | 'expired';
 
-/** Where an alert stands: what is so, whoever was told of it. */
+/** The condition of an alert, independent of notifications. */
 export interface AlertStatus {
   state: AlertState;
   level: Level;
@@ -39,15 +39,15 @@ export interface AlertStatus {
 export interface JudgingContext {
   nowMs: number;
   runKey: number | null;
-  /** The first sync of a workspace: what it finds has been there for long, so nothing waits to be confirmed. */
+  /** The first sync of a workspace: its findings are old, so none awaits confirmation. */
   seeding: boolean;
-  /** It may be one of many that are told together, and has to wait for the others. */
+  /** Reports whether an alert waits for others, to be notified together with them. */
   waits: (level: Level) => boolean;
 }
 
 export interface Advance {
   status: AlertStatus;
-  /** What happened; null when nothing did that anybody should read of. */
+  /** The transition; null if there is none. */
   change: AlertChangeKind | null;
 }
 
@@ -63,8 +63,8 @@ const NEVER: AlertStatus = {
 };
 
 /**
- * Moves an alert by what its rule says now; `null` is an alert that does not exist. Judged twice in one run, the second
- * time changes nothing. Returns null when there is no alert and none begins.
+ * Moves an alert by the result of its rule; `null` is a missing alert. A second result in the same run changes nothing.
+ * Returns null if no alert exists or begins.
  */
 export function advance(status: AlertStatus | null, judgement: Judgement, context: JudgingContext): Advance | null {
   const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
@@ -92,7 +92,7 @@ function begin(status: AlertStatus, finding: Finding, context: JudgingContext): 
 function advancePending(status: AlertStatus, judgement: Judgement, context: JudgingContext): Advance {
   if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
   if (judgement.verdict !== 'holds') {
-    // What has held before is over, as it was.
+    // A pending alert that held before returns to its end.
     const state = status.episode > 0 ? ('resolved' as const) : ('expired' as const);
     return { status: { ...status, state, pendingSinceMs: null }, change: 'expired' };
   }
@@ -113,7 +113,7 @@ function fired(status: AlertStatus, { level, severity, measure }: Finding, { now
 function advanceFiring(status: AlertStatus, finding: Finding): Advance {
   const { level, severity, isSet } = finding;
   const steps = LEVEL_RANK[level] - LEVEL_RANK[status.level];
-  // What has settled has, whatever a clock that was set back makes of it.
+  // A settled alert stays settled, even if a clock was set back.
   if (steps < 0 && status.level === 'settled') return unchanged({ ...status, clearRunKey: null });
   const measure = isSet && finding.measure !== null ? finding.measure | (status.measure ?? 0n) : finding.measure;
   const now = { ...status, level, severity, measure: measure ?? status.measure, clearRunKey: null };

@@ -3,10 +3,9 @@ import { isReadElsewhereSql } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
 /**
- * Which rows of `alerts` (named `a`) somebody may still have to look after. One that waits to be confirmed is told to
- * nobody; one of a settled month is done with once it is acknowledged; what the first sync of a workspace found of its past
- * is on record only, until something new happens to it; what somebody has called false is done with until it begins anew; what
- * a workspace had open that another ledger reads now goes on there.
+ * SQL condition for rows of `alerts` (named `a`) that may need attention. Excluded are pending alerts, acknowledged
+ * alerts of settled months, unchanged baselines of the first sync, alerts labelled `false` until they begin again, and
+ * alerts of workspaces that another ledger reads.
  */
 export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
@@ -17,7 +16,7 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
   AND NOT ${isReadElsewhereSql('a.workspace_key')}`;
 
 export interface AlertCount {
-  /** Null: the ledger as a whole. */
+  /** Null for the ledger as a whole. */
   workspaceId: string | null;
   rule: string;
   severity: string;
@@ -29,7 +28,7 @@ export function sumOpen(counts: readonly AlertCount[]): number {
   return counts.reduce((sum, { state, count }) => (state === 'pending' ? sum : sum + count), 0);
 }
 
-/** Counts what is open or waits, by workspace, rule, severity and state. */
+/** Counts open and pending alerts by workspace, rule, severity and state. */
 export function countAlerts(connection: LedgerDb): AlertCount[] {
   return connection
     .prepare(

@@ -1,12 +1,15 @@
 import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import type { Observation } from '../rules/observation.ts';
 
-/** What a rule saw beside the figures: the part of an observation that is kept with the alert. */
+/** Facts besides the figures: the part of an observation that is stored with the alert. */
 type Basis = Pick<Observation, 'built' | 'forecast' | 'former' | 'commonGrowth'>;
 
 const NOTHING: Basis = { built: null, forecast: null, former: null, commonGrowth: null };
 
-/** What a run has rendered is read again by the same run, for each alert that another may explain: parsing is slow. */
+/**
+ * Rendered snapshots of this process. The same run reads them again for each alert that another may inhibit, and
+ * parsing is slow.
+ */
 const rendered = new Map<string, Basis>();
 const MOST_KEPT = 1000;
 

@@ -11,20 +11,23 @@ export interface FigureChange {
   change: bigint;
 }
 
-/** What a channel delivers, field by field as receivers get it; `schemas/alert-notification.json` describes the same. */
+/** The payload of a channel, field by field; `schemas/alert-notification.json` describes the same. */
 export interface Notification {
   /** `msg_...`; the same on every attempt, so that receivers can drop repeats. */
   notification_id: string;
   type: NotificationType;
-  /** What is told in this message, closer than its type. */
+  /** The event of this message, more precise than its type. */
   event: ToldEvent;
-  /** Rises with each message of this alert to this channel: what has a lower one than is known is old. */
+  /** Rises with each message about this alert on this channel; a message with a lower revision is outdated. */
   revision: number;
   episode: number;
   closed_because: ClosedBecause | null;
   alert_id: string;
   rule: RuleName;
-  /** What is wrong with our own work, after a colon whose it is: `service`, `channel:on-call`. Null for what usage does. */
+  /**
+   * The failing part of a system alert, followed by a colon and its subject: `service`, `channel:on-call`. Null for
+   * alerts about usage.
+   */
   cause: string | null;
   rule_version: number;
   level: Level;
@@ -42,21 +45,21 @@ export interface Notification {
   credits: (FigureChange & { change_percent: number | null }) | null;
   requests: FigureChange | null;
   threshold: bigint | null;
-  /** Null when the credits did not grow, as in most resolved alerts. */
+  /** The driver of the growth; null if the credits did not grow, as in most ends. */
   reason: ChangeReason | null;
   evidence: Evidence;
   /** The run that brought the figures; null when no run did. */
   run_id: string | null;
   /** Since when the alert has held, or held last, ISO-8601 UTC. */
   began_at: string | null;
-  /** When the figures were read, ISO-8601 UTC; null for alerts about ourselves. */
+  /** Time of the reading, ISO-8601 UTC; null for system alerts. */
   read_at: string | null;
   created_at: string;
   /** The page about it; null where `http.public_url` is not set. */
   link: string | null;
-  /** The page on which somebody says, without another token, that they look after it; null likewise, and for an end. */
+  /** Link to the page that acknowledges the alert without another token; null without `http.public_url`, and for an end. */
   acknowledge_link: string | null;
-  /** What happened, for people; names in it are made inert. */
+  /** The sentence for people; names in it are inert. */
   summary: string;
 }
 
@@ -64,29 +67,29 @@ export interface Notification {
 export type ClosedBecause = 'gone' | 'left_window' | 'workspace_ended' | 'unrouted';
 
 /**
- * What sentences and lists of facts are made of: a notification as it is being built, or read back from its JSON. Then whole
- * numbers are bigints, and names are inert.
+ * Input of sentences and lists of facts: a notification that is being built or was read back from JSON. When read back,
+ * whole numbers are bigints and names are inert.
  */
 export type Facts = Omit<Notification, 'notification_id' | 'summary' | 'link' | 'acknowledge_link'>;
 
-/** What stands behind an alert, field by field as receivers get it. Credits are exact integers. */
+/** Evidence of an alert, field by field. Credits are exact integers. */
 export interface Evidence {
   threshold: ThresholdEvidence | null;
-  /** Of an open period: the credits it comes to, by the tenant's own past where the rule looks at it, else at the rate so far. */
+  /** Forecast of an open period, from the tenant's history if the rule uses it, otherwise in a straight line. */
   projection: {
     credits: bigint;
-    /** Between these, by its own past; null where that says nothing. */
+    /** The range from its history; null if the history does not give one. */
     low_credits: bigint | null;
     high_credits: bigint | null;
     elapsed_fraction: number;
   } | null;
-  /** The tenant's part of what the workspace as a whole has grown by, in percent; null unless both grew. */
+  /** The tenant's share of the workspace's growth, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
   share_of_workspace_percent: number | null;
-  /** Credits by which the period differs from what it is compared with; of an open one, what that comes to. */
+  /** The difference to the compared figure; for an open period with its forecast. */
   at_stake_credits: bigint | null;
   at_stake_money: StakeMoney | null;
-  /** The tenant's days; null for alerts about the workspace or ourselves. */
+  /** The tenant's daily usage; null for alerts about a workspace and for system alerts. */
   course: Course | null;
   /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
   split: { volume_credits: bigint; intensity_credits: bigint } | null;
@@ -95,21 +98,24 @@ export interface Evidence {
   /** The bounds of all plans that it has gone beyond, the lowest first. */
   planned_bounds: bigint[];
   former_tenant: FormerTenant | null;
-  /** Of an alert about a workspace: its tenants; else null. */
+  /** The tenants of an alert about a workspace; null for others. */
   tenants: TenantsEvidence | null;
   detail: string | null;
 }
 
 export interface TenantsEvidence {
-  /** At most five whose credits grow most beside the month that is compared with, the largest increase first. */
+  /** At most five tenants with the largest growth since the compared month, largest first. */
   largest: { tenant_id: string; previous_credits: bigint; current_credits: bigint }[];
-  /** By how many times more than half have grown; of an open month what they probably come to. Null where that is not so. */
+  /**
+   * Growth that more than half of the tenants reached, as a multiple; for an open month by forecast. Null if they did
+   * not grow.
+   */
   common_growth: number | null;
 }
 
 export interface FormerTenant {
   tenant_id: string;
-  /** Credits a day: what the former one used in its last four weeks, and the new one since its first. */
+  /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
   daily_credits: bigint;
   new_daily_credits: bigint;
   last_day: string;
@@ -137,16 +143,16 @@ export interface EvidenceEntry {
   credits_after: bigint;
 }
 
-/** How a tenant used its credits day by day, in a period and the one before, and what that says; as receivers get it. */
+/** Daily usage of a tenant in a period and the previous one. */
 export interface Course {
-  /** The day from which on the daily rate was another one, `YYYY-MM-DD`; null when no day stands out. */
+  /** The day of a lasting change of the daily rate, `YYYY-MM-DD`; null if there was none. */
   since: string | null;
   /** Credits a day before `since`; without one, over the whole period before. Null when that is not known. */
   usual_daily_credits: bigint | null;
   /** Credits a day from `since` on; without one, over the period so far. */
   recent_daily_credits: bigint | null;
-  /** What the period before had come to at the same point; null when nobody looked then. */
+  /** The previous period's credits at the same point; null without a reading. */
   previous_same_point: bigint | null;
-  /** Credits used by the end of each day, the last one the newest reading; null for days on which nobody looked. */
+  /** Credits used by the end of each day, the last one at the newest reading; null for days without a reading. */
   days: { previous: (bigint | null)[]; current: (bigint | null)[] };
 }

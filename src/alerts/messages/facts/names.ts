@@ -35,7 +35,7 @@ export function signed(value: bigint | number): string {
   return value > 0 ? `+${grouped(value)}` : grouped(value);
 }
 
-/** An id as it stands in a sentence: in quotes where it could be taken for something else than a name. */
+/** Formats an id for a sentence, in quotes if it could be mistaken for another word. */
 export function named(id: string): string {
   const name = shortened(id);
   return /^[\p{L}\p{N}](?:[\p{L}\p{N}_+@-]|\.(?=\d))*$/u.test(name) ? name : `"${name.replaceAll('"', '\\"')}"`;
@@ -47,7 +47,7 @@ export function shortened(name: string): string {
   return inertText(shown);
 }
 
-/** `March`, or `March 2025` where another one is nearer to the moment in which this is said. */
+/** Returns `March`, or `March 2025` if another March is closer to `at`. */
 export function monthName(period: string, at: string): string {
   const [year = 0, month = 1] = period.split('-').map(Number);
   const [nowYear = 0, nowMonth = 1] = at.slice(0, 7).split('-').map(Number);

@@ -15,12 +15,12 @@ export function monthOf({ period, created_at }: Facts): string {
   return period === null ? '' : monthName(period, created_at);
 }
 
-/** Whether its month was not over when its figures were read. */
+/** Reports whether the month was open when its figures were read. */
 export function isOpen({ period, read_at, created_at }: Facts): boolean {
   return period !== null && Date.parse(read_at ?? created_at) < periodEndMs(period);
 }
 
-/** The month whose credits an alert compares with: `February`. */
+/** Returns the name of the compared month: `February`. */
 export function baselineMonth({ previous_period, created_at }: Facts): string {
   return previous_period === null ? 'before' : monthName(previous_period, created_at);
 }
@@ -30,7 +30,7 @@ export function baselineWords(facts: Facts): string {
   return `${baselineMonth(facts)} was ${grouped(facts.credits?.previous ?? 0n)}`;
 }
 
-/** `18,000 to 24,000`, or what alone is known. */
+/** Formats a forecast as `18,000 to 24,000`, or its only figure. */
 export function forecast({ evidence, credits }: Facts): string {
   const { projection } = evidence;
   if (projection === null) return grouped(credits?.current ?? 0n);
@@ -38,7 +38,7 @@ export function forecast({ evidence, credits }: Facts): string {
   return low !== null && high !== null && low < high ? `${grouped(low)} to ${grouped(high)}` : grouped(likely);
 }
 
-/** The credits that the month is told by: those foretold of it, or else those that it has. */
+/** Returns the credits that represent the month: the forecast of a likely alert, otherwise the used credits. */
 export function toldCredits({ level, evidence, credits }: Facts): bigint {
   const foretold = level === 'likely' ? evidence.projection?.credits : undefined;
   return BigInt(foretold ?? credits?.current ?? 0n);
@@ -52,7 +52,7 @@ export function day({ evidence, period, read_at, created_at }: Facts): string {
 
 type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
 
-/** What makes the limit of these credits: a multiple of them, or so many more; as a number, and in words. */
+/** Returns the limit as a number and in words: a multiple of the baseline, or the baseline plus credits. */
 export function limitOf(
   { ratio, min_credits }: BuiltLimit,
   credits: bigint,
@@ -107,7 +107,7 @@ export function goesOn(facts: Facts): string {
   return `Forecast for ${monthOf(facts)}: ${forecast(facts)}${day(facts)}.`;
 }
 
-/** Somebody had planned for growth, and it has grown beyond that. */
+/** Returns the limits of the plans that the growth has passed. */
 export function plan({ evidence }: Facts): string {
   const { planned_bounds } = evidence;
   return planned_bounds.length === 0 ? '' : `Planned was growth up to ${listed(planned_bounds.map(grouped))}.`;

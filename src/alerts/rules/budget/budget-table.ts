@@ -5,7 +5,7 @@ import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
 import { percentOf } from '../../figures/percent.ts';
 import { SLACK } from '../judging/candidates.ts';
 
-/** Which budget is whose: of several that fit a tenant an exact id wins, then the longest pattern. */
+/** Assigns budgets to tenants: an exact id wins, then the longest matching pattern. */
 export class BudgetTable {
   readonly #workspace: Budget | null;
   readonly #tenants: { match: string; budget: Budget }[];
@@ -27,13 +27,13 @@ export class BudgetTable {
 }
 
 /**
- * Credits below which no tenant has come to anything that a budget tells of; null without budgets of tenants. `elapsed` is
- * how much of the period has passed where its pace is looked at, else null: who is behind that part of a budget is not asked
- * whether it heads for more than all of it, because that would read the past of nearly everybody.
+ * Returns the credits below which no tenant can have reached a budget step; null without budgets of tenants. `elapsed`
+ * is the passed fraction of the period if its pace is judged, else null. A tenant behind this fraction of its budget is
+ * not forecast, because that would read the history of almost every tenant.
  */
 export function leastBudgeted(budgets: readonly Budget[], elapsed: number | null): bigint | null {
   const steps = budgets.flatMap(({ tenant, credits, at }) => {
-    // What credits cost is known tenant by tenant.
+    // The price of credits differs by tenant.
     if (credits === null) return 1n;
     const percent = Math.min(...at, 100, elapsed === null ? 100 : elapsed * SLACK * 100);
     return tenant === null ? [] : (credits * BigInt(Math.floor(percent * 1000))) / 100_000n;
@@ -43,17 +43,17 @@ export function leastBudgeted(budgets: readonly Budget[], elapsed: number | null
 
 export type Price = (credits: bigint) => { amountMinor: bigint; currency: string } | null;
 
-/** A budget beside what is used of it: both in credits, or both in money. */
+/** A budget and its usage, both in credits or both in money. */
 export interface BudgetUse {
   used: bigint;
   budget: bigint;
-  /** Credits that the whole budget comes to. */
+  /** Credits that use up the whole budget. */
   limit: bigint;
-  /** Of one in money, both in words. */
+  /** Usage and budget in words if the budget is in money. */
   detail: string | null;
 }
 
-/** Null where no card prices the tenant in the budget's currency. */
+/** Computes the usage of a budget; null if no card prices the tenant in the budget's currency. */
 export function budgetUse({ credits, money }: Budget, current: bigint, price: Price): BudgetUse | null {
   if (credits !== null) return { used: current, budget: credits, limit: credits, detail: null };
   const priced = price(current);
@@ -64,7 +64,7 @@ export function budgetUse({ credits, money }: Budget, current: bigint, price: Pr
   return { used, budget, limit: creditsFor(budget, price), detail: words };
 }
 
-/** The least credits that cost so much; the largest figure where none do. */
+/** Returns the fewest credits that cost an amount; the largest figure if none do. */
 function creditsFor(amountMinor: bigint, price: Price): bigint {
   const isEnough = (credits: bigint): boolean => (price(credits)?.amountMinor ?? 0n) >= amountMinor;
   let [less, enough] = [0n, 1n];

@@ -29,7 +29,7 @@ export const budgetDetection: Detection = {
   },
 };
 
-/** Tenants that the run has changed and whose budget may have come to something that is told. */
+/** Finds changed tenants that may have reached a budget step. */
 function findBudgeted({ merged, settings }: Judging, { facts: { phase, periodKey } }: PeriodLook): number[] {
   const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
   const least = leastBudgeted(settings.budgets, tells ? phase.elapsedMs / phase.lengthMs : null);
@@ -62,7 +62,7 @@ function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, ow
   const { limit, detail } = use;
   const tells = use.used >= 0n && use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
   const outlook = tells ? judging.outlook(periodKey, tenantKey) : null;
-  // What is not sure to come is not foretold.
+  // Only a certain forecast is shown.
   const foretold = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
   return {
     judgement: judgeBudget({ ...use, at: own.at, phase, outlook }),
@@ -72,28 +72,28 @@ function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, ow
   };
 }
 
-/** Percent of a budget that are told of beyond the steps that it has itself. */
+/** Steps, in percent, above those that a budget has itself. */
 const BEYOND = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
 
 export interface BudgetInput {
   used: bigint;
   budget: bigint;
-  /** Credits that the whole budget comes to. */
+  /** Credits that use up the whole budget. */
   limit: bigint;
-  /** Percent of the budget that are told of, ascending. */
+  /** Steps of the budget in percent, ascending. */
   at: readonly number[];
   phase: PeriodPhase;
   outlook: Outlook | null;
 }
 
-/** A month heads for more than its budget when by its own past it comes to a twentieth more. */
+/** Returns the credits at which a month counts as heading over its budget: a twentieth more than the budget. */
 export function budgetLimit(limit: bigint): bigint {
   return (limit * 21n + 19n) / 20n;
 }
 
 /**
- * How much of its budget a period has used: each step is told once a period, and once that it heads for more than all of
- * it, after a day of that where no step has been told. Critical from the whole of it on.
+ * Judges the usage of a budget. Each step is notified once a period. The forecast of an overrun is notified once, after
+ * a day, if no step was. Critical from 100%.
  */
 export function judgeBudget({ used, budget, limit, at, phase, outlook }: BudgetInput): Judgement {
   const highest = Math.max(100, ...at);
@@ -115,7 +115,7 @@ export function judgeBudget({ used, budget, limit, at, phase, outlook }: BudgetI
   });
 }
 
-/** Who was told that it heads for more hears of the end once it is to stay below three quarters. */
+/** Ends a notified overrun forecast when the forecast falls below three quarters of the budget. */
 function without(outlook: Outlook | null, limit: bigint): Judgement {
   if (headingOf(outlook, budgetLimit(limit)) === 'wavering') return WAVERING;
   return outlook !== null && outlook.likely * 4n < limit * 3n ? clear(false) : UNDECIDED;

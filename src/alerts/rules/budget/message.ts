@@ -36,7 +36,7 @@ function found(facts: Facts): string[] {
   return [`${who} used ${used} credits in ${month}${partOfBudget(facts)}${over}.`, goesOn(facts)];
 }
 
-/** Of one in money the credits that it pays for. */
+/** Formats a budget; for one in money the credits that it pays for. */
 function budgetWords({ threshold, evidence }: Facts): string {
   return evidence.detail === null ? grouped(threshold ?? 0n) : `for ${grouped(threshold ?? 0n)} credits`;
 }

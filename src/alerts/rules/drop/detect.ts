@@ -92,7 +92,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const isOld = phase.over && known === null;
   const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
   const [said, detail] = byFigures ? [settled, null] : stopped(judging, tenant, firing !== null);
-  // What is told as another id is not told as a fall again, month by month.
+  // A tenant notified as renamed is not notified as a drop in later months.
   const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
   return {
     judgement: goesOn ? clear(true) : said,
@@ -103,7 +103,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   };
 }
 
-/** The month before jumped itself, and what is used now is no drop against the months before that. */
+/** Reports whether the previous month had jumped itself, and the present one only returns to the earlier level. */
 function returns(judging: Judging, tenant: TenantFacts): boolean {
   const { factsOf, settings, tenantId } = judging;
   const own = settings.of(tenantId(tenant.tenantKey));
@@ -132,7 +132,7 @@ function stopped(judging: Judging, { periodKey, tenantKey }: TenantFacts, firing
   return [heir?.isTold === false ? awaiting(judgement) : judgement, detail];
 }
 
-/** Whose new id another one is has used nothing since. */
+/** Reports whether a predecessor has used nothing since. */
 export function isGone(judging: Judging, periodKey: number, { tenantKey }: Former): boolean {
   const silentMs = silentMsOf(judging, periodKey, tenantKey);
   return (
@@ -146,9 +146,9 @@ const lastChangeOf = preparedSql(
   'pluck',
 );
 
-/** How long a tenant has used nothing, as it is known in a period; null for one that had used nothing then either. */
+/** Returns how long a tenant has used nothing, as known in a period; null if it had used nothing before either. */
 function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, tenantKey: number): number | null {
-  // Whoever stopped in a month that is over may go on in a later one.
+  // A tenant that stopped in a past month may continue in a later one.
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
   const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
   // A run that is under way has no time yet: it has changed the figures just now.
@@ -161,13 +161,13 @@ const lastDeltaOf = preparedSql(
   'pluck',
 );
 
-/** What changed last of a tenant were credits that it used. */
+/** Reports whether the tenant's last change added credits. */
 function hasUsed({ connection, nowMs }: Judging, periodKey: number, tenantKey: number): boolean {
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
   return lastDeltaOf(connection).get(tenantKey, periodKey, current) === 1;
 }
 
-/** Who waits for the newcomer that goes on for it. */
+/** Delays a stop while a successor may still reach its floor. */
 function awaiting(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
@@ -180,14 +180,14 @@ interface DropInput {
   /** Credits of the comparison, see `buildThreshold`; null when there is nothing to compare with. */
   baseline: bigint | null;
   phase: PeriodPhase;
-  /** The month before had jumped itself, and this one only returns to what was used before that. */
+  /** The previous month had jumped itself, and this one only returns to the earlier level. */
   returns: boolean;
   thresholds: JumpSize;
 }
 
 /**
- * A jump seen backwards: what was used before would be a jump against what is used now. Settled periods only, because
- * an open one is always below the one before.
+ * Judges a drop: the baseline would be a jump compared with the present usage. Settled periods only, because an open
+ * one is always below the previous one.
  */
 export function judgeDrop({ current, previous, baseline, phase, returns, thresholds }: DropInput): Judgement {
   if (!phase.over || !phase.settled || baseline === null || !previous.usable) return clear(true);
@@ -211,7 +211,7 @@ export function dropLimit(baseline: bigint, thresholds: JumpSize): bigint {
   return low;
 }
 
-/** So often somebody who stopped is looked for: what has not changed is found in no run's entries. */
+/** Interval of the search for stopped tenants. No run has an entry for a tenant without changes. */
 const STOPPED_EVERY_MS = 6 * 3_600_000;
 /** A run that ends a little earlier in the day than the one that changed them last finds them all the same. */
 const EARLY_MS = 1_800_000;
@@ -236,7 +236,7 @@ function findSilent({ merged, curves }: Judging, periodKey: number): Found[] {
   const slotOf = (ms: number) => Math.floor(ms / STOPPED_EVERY_MS) * STOPPED_EVERY_MS;
   if (slotOf(merged.nowMs) <= slotOf(lastRunMs)) return [];
   const found = SILENT_DAYS.flatMap((days) => {
-    // Looked at twice costs little; between two looks nobody is lost.
+    // An overlap is cheap and leaves no gap between two searches.
     const from = isoTime(slotOf(lastRunMs) - days * DAY_MS);
     return silentBetween(merged, periodKey, { from, until: isoTime(merged.nowMs + EARLY_MS - days * DAY_MS) });
   });

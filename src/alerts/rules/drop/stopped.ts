@@ -17,7 +17,7 @@ export interface StoppedInput {
   firing: boolean;
   /** How it used credits in the weeks before that; null when they were not read. Asked only of one that is silent. */
   before: () => UseBefore | null;
-  /** Credits in those weeks below which nobody misses it. */
+  /** Credits in those weeks below which a stop is ignored. */
   floor: bigint;
 }
 

@@ -21,7 +21,7 @@ class UseReader {
     this.#curves = curves;
   }
 
-  /** Of a tenant, or of the workspace as a whole, up to the moment at which its figures changed last. */
+  /** Reads a tenant, or the whole workspace, up to the moment of its last change. */
   before(periodKey: number, tenantKey: number | null, changedMs: number): UseBefore | null {
     const fromMs = changedMs - DAYS_BEFORE * DAY_MS;
     const readings = [...this.#lastOfDays().filter((atMs) => atMs >= fromMs && atMs < changedMs), changedMs];

@@ -2,10 +2,10 @@ import { clear, holds } from '../judgement.ts';
 import { type Observation, ownObservation } from '../observation.ts';
 import { type Job, jobFailedKind } from './kind.ts';
 
-/** What is wrong with other work of ours, in words; null: nothing any more. */
+/** Health of a job in words; null: it works again. */
 export interface JobHealth {
   job: Job;
-  /** Whose it is, of a workspace or of a channel; absent where there is one. */
+  /** The affected workspace or channel; absent if the job has only one. */
   of?: string;
   detail: string | null;
 }

@@ -13,7 +13,7 @@ export interface PeriodLook {
   all: boolean;
   /** This run is the first to find the period settled. */
   settlesNow: boolean;
-  /** It had settled before: what changes in it may still make a jump of it, and is told as a restatement. */
+  /** The period had settled before. Its changes may still be a jump and are notified as a restatement. */
   isLate: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Conditions {
   values: Readonly<Record<string, number | bigint>>;
 }
 
-/** Ratios and fractions are doubles in SQL; this much slack keeps a filter from hiding what the exact rule finds. */
+/** Ratios and fractions are doubles in SQL; this slack keeps the filter from hiding matches of the exact rule. */
 export const SLACK = 0.999999;
 
 const NONE: EntryRange = { after: 0, last: 0 };
@@ -85,7 +85,7 @@ export function findCandidates(
   }));
 }
 
-/** Whether so many of a period's tenants have entries that reading all of them is faster than looking each up. */
+/** Reports whether reading all tenants of a period is faster than looking up each changed one. */
 function isMost(connection: LedgerDb, entered: ReturnType<typeof enteredIn>): boolean {
   const { after, last, afterBefore, lastBefore } = entered;
   const enough = 2 * (last - after + lastBefore - afterBefore);

@@ -3,7 +3,7 @@ import type { Threshold } from '../../figures/threshold.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
 import type { Judging, TenantFacts } from './judging.ts';
 
-/** What a period is told beside: the period that its threshold was built from, else the month before. */
+/** Returns the figures that a period is compared with: those of its baseline period, otherwise of the previous month. */
 export function comparedFigures(
   periodKey: number,
   built: Threshold | null,

@@ -3,7 +3,7 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { buildThreshold, type Threshold, wholeMonth } from '../../figures/threshold.ts';
 import { historyOf, type Judging, type TenantFacts } from './judging.ts';
 
-// A run that is under way has no time yet: of what it sees first, nobody knows since when it was used.
+// A run in progress has no time yet, so usage that it sees first has an unknown start.
 const firstSeenOf = preparedSql(
   `SELECT r.run_key FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
        JOIN workspaces w ON w.workspace_key = r.workspace_key
@@ -11,14 +11,14 @@ const firstSeenOf = preparedSql(
   'pluck',
 );
 
-/** The run that saw a tenant first in a period; null for what the first run of all had seen. */
+/** Returns the run that saw a tenant first in a period; null if the first run of the workspace did. */
 export function firstSeenBy({ connection }: Judging, periodKey: number, tenantKey: number): number | null {
   return (firstSeenOf(connection).get(periodKey, tenantKey) as number | undefined) ?? null;
 }
 
 /**
- * The threshold after a tenant's first period, which lies so many before, as if that had been used from its beginning; null
- * when nobody saw when it began.
+ * Returns the threshold after a tenant's first period, `before` months ago, as if the tenant had used it from its
+ * beginning; null if the start is unknown.
  */
 export function afterFirst(judging: Judging, tenant: TenantFacts, before: number): Threshold | null {
   const { factsOf, curves, settings, tenantId } = judging;

@@ -24,18 +24,18 @@ export interface JudgingSources {
   factsOf: (periodKey: number) => PeriodFacts;
   tenantId: (tenantKey: number) => string;
   curves: Curves;
-  /** Absent where nothing has a price. */
+  /** Null if nothing has a price. */
   priceOf: CreditPricer | null;
 }
 
-/** The same, with what all rules ask the ledger for. */
+/** The sources and the shared queries of a run's rules. */
 export interface Judging extends JudgingSources {
   connection: LedgerDb;
   nowMs: number;
   read(periodKey: number, tenantKey: number): TenantFacts;
-  /** What an open period comes to, of a tenant or of the whole workspace; null when nothing says so. */
+  /** Forecast of an open period for a tenant or the whole workspace; null if there is none. */
   outlook(periodKey: number, tenantKey: number | null): Outlook | null;
-  /** Of the whole workspace; figures are null without any tenant. */
+  /** Totals of the whole workspace; figures are null without tenants. */
   total(periodKey: number): { figures: UsageFigures | null; tenants: number };
 }
 
@@ -67,7 +67,7 @@ export function createJudging(sources: JudgingSources): Judging {
   };
 }
 
-/** Gives what a rule keeps while one run is judged; made when it is asked for first. */
+/** Caches a value for each run; it is created on first use. */
 export function perRun<T extends object>(make: (judging: Judging) => T): (judging: Judging) => T {
   const made = new WeakMap<Judging, T>();
   return (judging) => {
@@ -84,7 +84,7 @@ export function historyOf({ connection }: Judging, { periodKey, tenantKey, previ
     before === 1 ? (previous?.credits ?? null) : (figures(periodKey - before, tenantKey)?.credits ?? null);
 }
 
-/** Whether the tenant had a period before the one that lies so many before: a first one is likely partial. */
+/** Reports whether the tenant had a period before the one `before` months ago: a first period is probably incomplete. */
 export function isPastFirst({ curves }: Judging, { periodKey, tenantKey }: TenantFacts, before: number): boolean {
   const first = curves.firstPeriodKey(tenantKey);
   return first !== null && first < periodKey - before;

@@ -33,7 +33,7 @@ const lastReading = prepared((db) =>
     .where(eq(periods.periodKey, sql.placeholder('periodKey'))),
 );
 
-/** Reads the facts of periods, each once. `settleHours` after its end a period's figures stand. */
+/** Reads facts about periods, each once. A period settles `settleHours` after its end. */
 export function createPeriodFacts(
   connection: LedgerDb,
   { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },

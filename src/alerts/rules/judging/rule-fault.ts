@@ -12,7 +12,7 @@ class RuleFault extends Error {
   }
 }
 
-/** Carries out what is of one rule; whatever it throws says so, but for what the disk or the file of the ledger is to blame for. */
+/** Runs code of one rule and attributes its errors to the rule, except faults of the disk or the ledger file. */
 export function blaming<T>(rule: RuleName, work: () => T): T {
   try {
     return work();
@@ -26,13 +26,13 @@ export type Faults = ReadonlyMap<RuleName, string>;
 interface Evaluation<T> {
   /** All rules but those that have thrown already. */
   withoutFaulty(faults: Faults): T;
-  /** No rule is to blame, so nothing that any of them found can stand. */
+  /** Called if no rule is to blame: results of all rules are discarded. */
   withoutAny(fault: string): T;
 }
 
 /**
- * Evaluates rules behind a savepoint, once more without each that throws: its alerts stay as they are, and the run that is
- * being applied does not suffer. What the disk or the file of the ledger is to blame for goes on to the caller.
+ * Evaluates rules inside a savepoint, and again without each rule that throws: its alerts stay unchanged, and the run
+ * is applied. Faults of the disk or the ledger file are rethrown.
  */
 export function evaluateAll<T>(connection: LedgerDb, evaluation: Evaluation<T>): T {
   const faults = new Map<RuleName, string>();

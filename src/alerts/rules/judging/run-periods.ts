@@ -38,7 +38,10 @@ const lastToCover = prepared((db) => {
   return found.orderBy(desc(runs.runKey)).limit(1);
 });
 
-/** The periods that a run looks at. Without reason to look at all tenants of one, only what changed can be news. */
+/**
+ * The periods that a run evaluates. All tenants of a period are evaluated only with a reason; otherwise only changed
+ * ones.
+ */
 export class RunPeriods {
   readonly #judging: Judging;
   readonly current: number;
@@ -58,7 +61,7 @@ export class RunPeriods {
     return found.map(({ periodKey }) => periodKey);
   }
 
-  /** Null: it is not looked at. */
+  /** Decides how to evaluate a period; null: not at all. */
   lookAt(periodKey: number): PeriodLook | null {
     this.#reopenIfNotOver(periodKey);
     const { changed, run } = this.#judging.merged;
@@ -86,7 +89,10 @@ export class RunPeriods {
     return found?.finalRunKey === null && this.#judging.factsOf(periodKey).phase.settled;
   }
 
-  /** Whether a pace can be judged since the last run: from then on it can only fall where nothing is used. */
+  /**
+   * Reports whether the pace of a period can be judged since the last run. From then on, it can only fall for tenants
+   * without usage.
+   */
   #paceBegins(periodKey: number): boolean {
     const { factsOf, curves, settings } = this.#judging;
     const { phase } = factsOf(periodKey);
@@ -99,7 +105,7 @@ export class RunPeriods {
     });
   }
 
-  /** Whether this run is the first to have read the period before completely: until now there was no comparison. */
+  /** Reports whether this run is the first to read the previous period completely; before, there was no comparison. */
   #previousIsNew(periodKey: number): boolean {
     const { merged, factsOf } = this.#judging;
     if (!factsOf(periodKey).previousComplete) return false;

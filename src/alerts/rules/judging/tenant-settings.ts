@@ -2,15 +2,15 @@ import type { AlertRuleSettings, AlertSettings, Budget } from '../../../config/t
 import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
 import { floorCredits } from '../../figures/threshold.ts';
 
-/** The settings of each tenant of a workspace, and what is common to all of them. */
+/** Settings of each tenant of a workspace, and their common bounds. */
 export interface TenantSettings {
   of(tenantId: string): AlertRuleSettings;
   /** The workspace's own, for its total. */
   workspace: AlertRuleSettings;
-  /** The lowest ratio and the lowest floor (at least 1 credit) of anybody: below both nobody jumps. */
+  /** The lowest ratio and floor (at least 1 credit) of any tenant: nothing below both is a jump. */
   leastRatio: number;
   leastFloor: bigint;
-  /** Nobody is compared with anything but the previous period. */
+  /** Every tenant is compared with the previous period. */
   plain: boolean;
   /** The fractions of a period from which on a pace is judged, each once. */
   paceFractions: readonly number[];

@@ -70,7 +70,7 @@ export function createJumpMessage(aboutTenants: (facts: Facts) => string[]): Usa
 
 export const jumpMessage = createJumpMessage(() => []);
 
-/** What is less than a twentieth of an increase is no reason for it. */
+/** A smaller share of an increase, one part in this many, is not named as a cause. */
 const LEAST_PART = 20n;
 
 /** The first day by whose end a reading shows that a limit was passed. */

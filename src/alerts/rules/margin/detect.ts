@@ -10,7 +10,7 @@ import type { PeriodLook } from '../judging/candidates.ts';
 import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
 import type { Detection, Said } from '../rule.ts';
 
-/** What a tenant pays and what it costs, in one currency. */
+/** Revenue and cost of a tenant, in one currency. */
 interface Margin {
   currency: string;
   revenueMinor: bigint;
@@ -25,13 +25,16 @@ interface Used {
 
 const costsOf = perRun(({ connection, merged }) => costPricer(connection, merged.run.workspaceId));
 
-/** Judges whether a tenant pays less for a month than the provider charges for it: an open month by what it comes to. */
+/** Detects tenants that pay less for a month than the provider charges: for an open month by its forecast. */
 export const marginDetection: Detection = {
   inPeriod: (judging, look) => (look.isLate || !hasCosts(judging.connection) ? [] : findLosses(judging, look)),
   ofTenant: judge,
 };
 
-/** Tenants that are below cost as they are, or in a straight line: nobody else is asked for its past. Read one by one, for a period may have a million. */
+/**
+ * Finds tenants below cost at present or in a straight line; only their history is read. Rows are streamed, because a
+ * period may have a million.
+ */
 function findLosses(judging: Judging, { facts: { periodKey, period, phase }, all }: PeriodLook): number[] {
   const rows = judging.connection
     .prepare(
@@ -73,12 +76,12 @@ function loses(level: 'likely' | 'happened', confirmAfterMs: number | null) {
   return holds({ level, severity: 'warning', threshold: null, confirmAfterMs });
 }
 
-/** What credits so far come to by the end when they go on as so far. */
+/** Extrapolates credits to the end of the period in a straight line. */
 function inLine(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase): bigint {
   return over || elapsedMs <= 0 ? credits : BigInt(Math.round(Number(credits) * (lengthMs / elapsedMs)));
 }
 
-/** Null where one of the two has no price, or they have different currencies. Requests come as many a credit as so far. */
+/** Computes the margin; null without both prices in one currency. Requests grow in proportion to credits. */
 function marginAt(judging: Judging, { tenantId, period, current }: Used, credits: bigint): Margin | null {
   const requests = current.credits <= 0n ? current.requests : (current.requests * credits) / current.credits;
   const price = judging.priceOf?.(tenantId, period, credits, requests) ?? null;

@@ -15,7 +15,7 @@ export const regressionDetection: Detection = {
   ofTenant,
 };
 
-/** `before`: what the counter showed before this run took something off it. */
+/** `before` is the counter before this run reduced it. */
 function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures): Said | null {
   const { periodKey, tenantKey } = tenant;
   const current = tenant.current ?? NO_USAGE;
@@ -31,9 +31,9 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, be
     restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
   });
   const measure = judgement.verdict === 'holds' ? (judgement.finding.measure ?? 0n) : null;
-  // Of a fall that adds nothing to what was lost there is nothing to say.
+  // A fall that adds nothing to the known loss is ignored.
   if (isNew && lost !== null && (measure === null || measure <= lost)) return null;
-  // What the counter would show without what it has lost, which is nothing once that is back.
+  // The counter without its loss; the loss is zero once it is restored.
   const missing = judgement.verdict === 'clear' ? 0n : (measure ?? lost ?? 0n);
   const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
   return { judgement, previous };
@@ -50,7 +50,7 @@ interface EntryRow {
   at: string;
 }
 
-/** How the counter of a tenant's period fell, and what came after. */
+/** Falls of a tenant's counter and the readings after them. */
 class Falls {
   readonly #nowMs: number;
   /** The last entry before the run. */
@@ -93,14 +93,17 @@ class Falls {
     return falls.reduce((most, { delta }) => (-delta > most ? -delta : most), 0n);
   }
 
-  /** Whether the counter fell less than a day before this run, but for one that falls at the same hour each day. */
+  /**
+   * Reports whether the counter fell less than a day before this run. A counter that falls daily at the same hour does
+   * not count.
+   */
   isRecent(periodKey: number, tenantKey: number): boolean {
     const [nowMs, before] = [this.#nowMs, this.#before];
     const [fall] = this.#statements.sinceLast.all({ periodKey, tenantKey, before }) as EntryRow[];
     return fall !== undefined && (ageMs(Date.parse(fall.at), nowMs) ?? DAY_MS) < DAY_MS - HOUR_MS;
   }
 
-  /** Whether a reading since the last fall has brought back so many credits, and more than a day has shown no other fall. */
+  /** Reports whether a reading since the last fall restored the credits, and no other fall followed for more than a day. */
   isRestored(key: { periodKey: number; tenantKey: number; startMs: number }, fell: bigint): boolean {
     const [nowMs, before] = [this.#nowMs, this.#before];
     const { periodKey, tenantKey, startMs } = key;
@@ -124,16 +127,16 @@ const falls = perRun((judging) => new Falls(judging));
 /** A fall below a hundredth of the figure is the jitter of a service that answers from several copies. */
 const TELLING_PART = 100n;
 
-/** The counter of a tenant fell on so many of so many days before: it falls as usual. */
+/** A counter that fell on this many recent days falls regularly. */
 const USUAL_DAYS = 3;
 const DAYS_OF_FALLS = 14;
 
 export interface RegressionInput {
-  /** What this run has taken off the counter, and what it had shown before; null when it took nothing. */
+  /** The reduction by this run and the counter before it; null if the run did not reduce it. */
   fall: { missing: bigint; before: bigint } | null;
-  /** What is told to be lost already and counts on: an alert is open, and with a fall it is less than a day old; else zero. */
+  /** The known loss that still counts: the alert is open, and with another fall it is less than a day old. Else zero. */
   lost: bigint;
-  /** Since the last fall a reading has brought back what was told, and it has stayed. */
+  /** A reading since the last fall restored the known loss, and it lasted. */
   restored: boolean;
   /** Credits below which a fall is no news. */
   floor: bigint;
@@ -142,9 +145,9 @@ export interface RegressionInput {
 }
 
 /**
- * The counter of an open period fell, though usage only adds up: somebody corrected it, or lost something. It ends when
- * one run brings the credits back; that the counter grows on says nothing about what it has lost. A second fall within a day adds to
- * the first. A counter that falls night after night is told once, and again when it falls by half as much again.
+ * Judges a fall of an open period's counter, although usage only adds up: a correction or a loss. The alert ends when
+ * one run restores the credits; ordinary growth does not. A second fall within a day adds to the first. A counter that
+ * falls every night is notified once, and again at half as much more.
  */
 export function judgeRegression({ fall, lost, restored, usual, floor }: RegressionInput): Judgement {
   if (fall === null) return restored ? clear(true) : fallen(lost);
@@ -154,7 +157,7 @@ export function judgeRegression({ fall, lost, restored, usual, floor }: Regressi
   return isUsual || isLittle ? UNDECIDED : fallen(lost + missing);
 }
 
-/** Whether a reading has brought back nine tenths of what is missing, and stands out from what is used in such a time. */
+/** Reports whether a reading restored nine tenths of the missing credits and exceeds the usual usage for its interval. */
 export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usual: bigint }): boolean {
   return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
 }

@@ -24,8 +24,8 @@ export interface RestatementInput {
 }
 
 /**
- * The service says something else of a period than what was closed, or than what it had settled at. Gone when it takes
- * that back. Changes of the floor count; of a period that is not closed yet, those of a hundredth.
+ * Judges a change of a closed or settled period. The alert ends when the service reverts the change. The floor applies;
+ * a period that is not closed must also change by a hundredth.
  */
 export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
   if (stated === null) return clear(true);
@@ -53,7 +53,7 @@ function findChanged(judging: Judging): Found[] {
   return [...correctedBy(connection).all({ runKey: merged.run.runKey }), ...settled];
 }
 
-/** Tenants of a period, settled before this run and not closed, that this run has brought away from what it settled at. */
+/** Finds tenants of a settled, open period that this run moved away from their settled figure. */
 function findRestated({ merged, curves, settings }: Judging, periodKey: number): number[] {
   const floor = settings.leastFloor;
   const settledEntry = curves.settledEntry(periodKey);
@@ -86,7 +86,7 @@ function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: T
   const stated = closed ?? curves.settledFigures(periodKey, tenantKey);
   const current = tenant.current ?? NO_USAGE;
   const floor = floorCredits(settings.of(tenantId(tenantKey)));
-  // A record that is gone is told as withdrawn.
+  // A missing record is notified as withdrawn.
   const judgement = tenant.withdrawn
     ? clear(true)
     : judgeRestatement({ stated, closed: closed !== null, current, floor });

@@ -12,7 +12,7 @@ import { clear } from '../judgement.ts';
 import { type Judging, perRun } from '../judging/judging.ts';
 import type { Detection, Found, Known, Said } from '../rule.ts';
 
-/** So many used something on the last day: fewer may well stop together. */
+/** Fewer active tenants may stop together by chance. */
 const LEAST_TENANTS = 5;
 const DAY_MS = 86_400_000;
 
@@ -29,7 +29,10 @@ const lastUsersOf = preparedSql(
   'pluck',
 );
 
-/** When a figure of the workspace changed last, as it is known from the month before one on; null without any. It reads all of them. */
+/**
+ * Returns the last change of the workspace's figures, as known since the previous month; null without any. It reads all
+ * of them.
+ */
 const lastChanges = perRun(({ connection, curves, nowMs }) => ({
   sinceMonthBefore: oncePerKey((periodKey: number): number | null => {
     const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));

@@ -2,24 +2,24 @@ import { holds } from '../judgement.ts';
 import { type Observation, ownObservation } from '../observation.ts';
 import type { SyncCause } from './kind.ts';
 
-/** Beyond this a signature can look expired or premature to the service. */
+/** A larger clock difference can make a signature look expired or premature. */
 const NOTABLE_SKEW_MS = 30_000;
 
 /** Answers that came, and did not prove that they are all of it. */
 const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'suspicious_shrink', 'implausible_listing'];
 
-/** A run that applied nothing through a fault that somebody has to know of. */
+/** A run that applied nothing because of a fault that needs attention. */
 export interface RunFault {
   code: string;
   retryable: boolean;
-  /** Our clock minus the service's, milliseconds; null when the service did not say. */
+  /** Our clock minus the service's, milliseconds; null if the service sent no time. */
   clockSkewMs: number | null;
   message: string;
 }
 
 /**
- * What a failed run says about ourselves. A fault that may pass by itself must be there in a second run before anybody
- * is told; credentials and clocks do not mend themselves.
+ * Judges a failed run. A fault that may pass must occur in a second run before anyone is notified; wrong credentials
+ * and clocks do not pass.
  */
 export function judgeFailedRun({ code, retryable, clockSkewMs, message }: RunFault): Observation {
   const failing = (cause: SyncCause, confirmAfterMs: number | null) => {

@@ -2,7 +2,7 @@ import { formatDuration } from '../../../core/text/words.ts';
 import { holds } from '../judgement.ts';
 import { type Observation, ownObservation } from '../observation.ts';
 
-/** Null: it is not stale. */
+/** Judges the time since the last complete run; null: not stale. */
 export function judgeStale(sinceMs: number, staleAfterMs: number): Observation | null {
   if (sinceMs <= staleAfterMs) return null;
   const judgement = holds({ level: 'happened', severity: 'critical', threshold: null });

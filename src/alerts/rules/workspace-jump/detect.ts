@@ -8,7 +8,7 @@ import type { Judging } from '../judging/judging.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
 import type { Detection, Known, Said } from '../rule.ts';
 
-/** With fewer tenants their own alerts say all that the total could. */
+/** With fewer tenants, their own alerts show everything. */
 const FEW_TENANTS = 5;
 
 /** The same as a jump, of a whole workspace. */
@@ -46,9 +46,9 @@ function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): 
   };
 }
 
-/** So many tenants around the middle one say what a month in the middle comes to. */
+/** Tenants around the median that estimate the median month. */
 const AROUND_MIDDLE = 11;
-/** Less is what months differ by. */
+/** Smaller growth is ordinary variation. */
 const LEAST_GROWTH = 1.3;
 
 const middleTenants =
@@ -61,8 +61,8 @@ const middleTenants =
          WHERE period_key = @baseKey AND credits_used > 0) - ${(AROUND_MIDDLE - 1) / 2})`);
 
 /**
- * By how many times more than half of the tenants have grown, in tenths: the middle one, by how far months go on of those around
- * it. Null where they have not grown, or few were there before.
+ * Returns the growth reached by more than half of the tenants, in tenths: the median, with the forecasts of the tenants
+ * around it. Null without growth, or with few tenants before.
  */
 function commonGrowth(
   { connection, outlook, factsOf }: Judging,

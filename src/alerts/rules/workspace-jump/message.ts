@@ -5,7 +5,7 @@ import { createJumpMessage } from '../jump/message.ts';
 
 export const workspaceJumpMessage = createJumpMessage(tenantsWords);
 
-/** Of a workspace: what its tenants have in common, and the largest of them. */
+/** Returns sentences about the shared growth and the tenants with the largest increase. */
 function tenantsWords(facts: Facts): string[] {
   const { tenants, projection } = facts.evidence;
   if (tenants === null) return [];
