@@ -1,3 +1,4 @@
+import { medianOf } from '../../test/long/alert-year/score/median.ts';
 import type { SentMessage } from '../../test/long/alert-year/score/sent.ts';
 import type { Day } from './days.ts';
 
@@ -96,8 +97,8 @@ function isUnusualWeek(days: readonly Day[], end: number): boolean {
   }
   const [week, ...before] = weeks;
   if (week === undefined || before.length < WEEKS) return false;
-  const middle = medianOf(before);
-  const spread = medianOf(before.map((each) => Math.abs(each - middle)));
+  const middle = medianOf(before) ?? 0;
+  const spread = medianOf(before.map((each) => Math.abs(each - middle))) ?? 0;
   return week > middle + MAD_FACTOR * spread && week >= middle + MIN_CREDITS;
 }
 
@@ -148,10 +149,4 @@ function dayAt(days: readonly Day[], end: number): Day {
   const day = days[end - 1];
   if (day === undefined) throw new Error(`a tenant of ${days.length} days has no day ${end}`);
   return day;
-}
-
-export function medianOf(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low = 0, high = 0] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
-  return (low + high) / 2;
 }

@@ -5,7 +5,7 @@ import { parseArgs, promisify } from 'node:util';
 import { FIELD_YEAR } from '../../test/long/alert-year/field/field-world.ts';
 import { CAUSE_NAMES } from '../../test/long/alert-year/field/shared-causes.ts';
 import type { Scorecard } from '../../test/long/alert-year/score/scorecard.ts';
-import { programTable, rivalTable } from './table.ts';
+import { missedLines, programTable, rivalTable } from './table.ts';
 import { PROGRAM, type YearOrder, type YearResult } from './year-process.ts';
 
 const HELP = `Usage: npm run bench:alerts -- [options]
@@ -24,24 +24,36 @@ the program beside simple methods on the same readings. One process plays one se
   --faults            list each miss: what was sent, and what was true
   --keep FOLDER       keep the ledgers
 
-For iteration: --tenants 60 --from 2026-04 --days 120 --seeds 1 --no-rivals plays July with its shared cause in a few seconds.
+  --quick             seed 1, 60 tenants, 110 days from 2026-04 on, no rivals: July and August with their shared cause in about
+                      ten seconds. Single options change it. Targets are for whole years.
 `;
 
-const { values } = parseArgs({
+const WHOLE = {
+  seeds: '1,2,3',
+  tenants: String(FIELD_YEAR.tenants),
+  days: String(FIELD_YEAR.days),
+  from: FIELD_YEAR.from,
+  rivals: true,
+};
+const QUICK: typeof WHOLE = { seeds: '1', tenants: '60', days: '110', from: '2026-04', rivals: false };
+
+const { values: given } = parseArgs({
   allowNegative: true,
   options: {
-    seeds: { type: 'string', default: '1,2,3' },
+    seeds: { type: 'string' },
     causes: { type: 'string', default: FIELD_YEAR.causes.join(',') },
-    tenants: { type: 'string', default: String(FIELD_YEAR.tenants) },
-    days: { type: 'string', default: String(FIELD_YEAR.days) },
-    from: { type: 'string', default: FIELD_YEAR.from },
+    tenants: { type: 'string' },
+    days: { type: 'string' },
+    from: { type: 'string' },
     'at-a-time': { type: 'string', default: '2' },
-    rivals: { type: 'boolean', default: true },
+    rivals: { type: 'boolean' },
     faults: { type: 'boolean', default: false },
     keep: { type: 'string' },
+    quick: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
+const values = { ...(given.quick ? QUICK : WHOLE), ...given };
 const run = promisify(execFile);
 
 if (values.help) process.stdout.write(HELP);
@@ -55,6 +67,7 @@ else {
       `Shared cause: ${cause}. ${tenants} tenants, ${runs} runs.\n\n${programTable(seeds, cardsOf(PROGRAM))}\n\n`,
     );
     const names = Object.keys(years[0]?.scorecards ?? {});
+    process.stdout.write(`${missedLines(cardsOf(PROGRAM))}\n\n`);
     if (values.rivals) process.stdout.write(`${rivalTable(new Map(names.map((name) => [name, cardsOf(name)])))}\n\n`);
     if (values.faults) {
       for (const { seed, scorecards } of years) {

@@ -1,16 +1,16 @@
+import { medianOf } from '../../test/long/alert-year/score/median.ts';
 import {
   type Named,
   type RangeCounts,
+  rangesOf,
   type Scorecard,
   type Share,
   sumScorecards,
 } from '../../test/long/alert-year/score/scorecard.ts';
-import type { TenantKind } from '../../test/long/alert-year/score/truth.ts';
-import { medianOf } from './rivals.ts';
+import { missedTargets } from '../../test/long/alert-year/score/targets.ts';
+import { TENANT_KINDS } from '../../test/long/alert-year/score/truth.ts';
 
 type Row = readonly [name: string, target: string, cell: (card: Scorecard) => string];
-
-const KINDS: readonly TenantKind[] = ['steady', 'intermittent', 'returning', 'newcomer'];
 
 const ROWS: readonly Row[] = [
   ['jumps of at least 0.5% notified', 'all', ({ requiredJumps }) => share(requiredJumps)],
@@ -21,15 +21,16 @@ const ROWS: readonly Row[] = [
   ['lead before it happened, median days', '>= 10', ({ leadDays }) => days(leadDays)],
   ["intermittent tenants' usual jumps notified", 'few', ({ jumpsWithinHabit }) => share(jumpsWithinHabit)],
   ['`likely` that came true', '>= 85%', ({ likely }) => share(likely)],
-  ...KINDS.map((kind): Row => [`… ${kind}`, '', ({ likelyByKind }) => share(likelyByKind[kind])]),
+  ...TENANT_KINDS.map((kind): Row => [`… ${kind}`, '', ({ likelyByKind }) => share(likelyByKind[kind])]),
   ['tenants notified in shared causes, true', '', ({ duringCauses }) => share(duringCauses)],
   ['workspace jumps sent, true', '', ({ workspaceJumps }) => share(workspaceJumps)],
   ['tenants sent beside a workspace jump', 'few', ({ commonSent }) => share(commonSent)],
   ...(['likely', 'happened'] as const).flatMap((level): Row[] => [
-    [`\`${level}\` ranges that held (low, high)`, '75-90%', (card) => ranges(rangeSum(card, level, KINDS))],
-    ...KINDS.map((kind): Row => [`… ${kind}`, '', (card) => ranges(rangeSum(card, level, [kind]))]),
+    [`\`${level}\` ranges that held (low, high)`, '75-90%', (card) => ranges(rangesOf(card, level))],
+    ...TENANT_KINDS.map((kind): Row => [`… ${kind}`, '', (card) => ranges(rangesOf(card, level, [kind]))]),
   ]),
   ['messages a day and 100 tenants', '<= 0.25', (card) => (card.messages / card.tenantDays).toFixed(3)],
+  ['messages that name a free tenant', 'few', ({ freeMessages }) => String(freeMessages)],
   ['most messages about one intermittent tenant', '<= 6', ({ mostIntermittent }) => named(mostIntermittent)],
   ['most messages about any tenant', '', ({ mostMessages }) => named(mostMessages)],
   ['critical messages that were immaterial', '<= 10%', ({ immaterialCritical }) => share(immaterialCritical)],
@@ -42,6 +43,14 @@ export function programTable(seeds: readonly number[], cards: readonly Scorecard
   const columns = [...cards, sumScorecards(cards)];
   const head = ['', 'target', ...seeds.map((seed) => `seed ${seed}`), 'all'];
   return markdown([head, ...ROWS.map(([name, target, cell]) => [name, target, ...columns.map(cell)])]);
+}
+
+/** The targets that all seeds together miss, one line each. */
+export function missedLines(cards: readonly Scorecard[]): string {
+  const missed = missedTargets(sumScorecards(cards));
+  return missed.length === 0
+    ? 'All targets are met.'
+    : ['Targets missed:', ...missed.map((each) => `- ${each}`)].join('\n');
 }
 
 /** Methods side by side, years added up. Only what all of them have: rivals know no ranges and no severity. */
@@ -72,17 +81,6 @@ export function rivalTable(cards: ReadonlyMap<string, readonly Scorecard[]>): st
   return markdown([head, ...rows]);
 }
 
-function rangeSum({ ranges: all }: Scorecard, level: 'likely' | 'happened', kinds: readonly TenantKind[]): RangeCounts {
-  const sum = { held: 0, below: 0, above: 0 };
-  for (const kind of kinds) {
-    const own = all[`${level} ${kind}`];
-    sum.held += own?.held ?? 0;
-    sum.below += own?.below ?? 0;
-    sum.above += own?.above ?? 0;
-  }
-  return sum;
-}
-
 /** Held of all; then how many forecasts were too low and too high. */
 function ranges({ held, below, above }: RangeCounts): string {
   const of = held + below + above;
@@ -95,7 +93,7 @@ function share(counts: Share | undefined): string {
 }
 
 function days(leads: readonly number[]): string {
-  return leads.length === 0 ? '-' : medianOf(leads).toFixed(1);
+  return medianOf(leads)?.toFixed(1) ?? '-';
 }
 
 function named({ tenant, messages }: Named): string {

@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFieldWorld, type FieldOrder } from '../../test/long/alert-year/field/field-world.ts';
-import { playWorld } from '../../test/long/alert-year/play.ts';
-import { type Scorecard, scoreMessages } from '../../test/long/alert-year/score/scorecard.ts';
-import { readSentMessages, type SentMessage } from '../../test/long/alert-year/score/sent.ts';
-import { Truth } from '../../test/long/alert-year/score/truth.ts';
+import type { FieldOrder } from '../../test/long/alert-year/field/field-world.ts';
+import { playField } from '../../test/long/alert-year/field/play-field.ts';
+import type { Scorecard } from '../../test/long/alert-year/score/scorecard.ts';
 import { daysOf } from './days.ts';
 import { RIVALS, rivalMessages } from './rivals.ts';
 
@@ -35,24 +33,17 @@ if (import.meta.main) {
 }
 
 async function playYear({ withRivals, keep, ...order }: YearOrder): Promise<YearResult> {
-  const world = createFieldWorld(order);
   const folder = keep ?? mkdtempSync(join(tmpdir(), 'bench-alerts-'));
   try {
-    const path = join(folder, `seed-${order.seed}.db`);
-    const { readings, elapsedMs, openAlerts } = await playWorld(world, path);
-    const truth = new Truth(world, readings);
-    const score = (messages: readonly SentMessage[], isProgram: boolean) =>
-      scoreMessages({
-        ...{ world, truth, causes: world.causes, messages },
-        openAlerts: isProgram ? openAlerts : null,
-        hasSeverity: isProgram,
-      });
-    const scorecards: Record<string, Scorecard> = { [PROGRAM]: score(readSentMessages(path), true) };
+    const { world, readings, seconds, program, scoreRival } = await playField(
+      order,
+      join(folder, `seed-${order.seed}.db`),
+    );
+    const scorecards: Record<string, Scorecard> = { [PROGRAM]: program };
     if (withRivals) {
       const days = daysOf(readings);
-      for (const rival of RIVALS) scorecards[rival.name] = score(rivalMessages(rival, days), false);
+      for (const rival of RIVALS) scorecards[rival.name] = scoreRival(rivalMessages(rival, days));
     }
-    const seconds = elapsedMs / 1_000;
     return { seed: order.seed, tenants: world.tenants.length, runs: world.runsMs.length, seconds, scorecards };
   } finally {
     if (keep === null) rmSync(folder, { recursive: true, force: true });

@@ -41,7 +41,10 @@ export function createFieldWorld({ seed, tenants: count, from, days, causes: nam
   const endMs = firstMs + days * DAY_MS;
   const calendar = createCalendar(from, addPeriods(periodAt(endMs - 1), 1));
   const tenants = createFieldPopulation(calendar, count, random);
-  const causes = names.filter((name) => name !== FREE_TENANTS).flatMap((name) => sharedCauses(name, calendar));
+  const causes = names
+    .filter((name) => name !== FREE_TENANTS)
+    .flatMap((name) => sharedCauses(name, calendar))
+    .filter(({ fromDay }) => fromDay >= DAYS_BEFORE_FIRST_RUN);
   for (const cause of causes) applySharedCause(cause, tenants, random);
   if (names.includes(FREE_TENANTS)) tenants.push(...freeTenants(calendar, addPeriods(from, 4), random));
   const runsMs: number[] = [];

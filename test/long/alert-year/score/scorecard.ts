@@ -1,9 +1,9 @@
 import { periodEndMs } from '../../../../src/core/period.ts';
 import { DAY_MS } from '../calendar.ts';
-import type { SharedCause } from '../field/shared-causes.ts';
+import { FREE_FAMILY, type SharedCause } from '../field/shared-causes.ts';
 import type { World } from '../world.ts';
 import type { SentAlert, SentMessage } from './sent.ts';
-import type { Rise, TenantKind, Truth } from './truth.ts';
+import { type Rise, TENANT_KINDS, type TenantKind, type Truth } from './truth.ts';
 
 export interface Share {
   hits: number;
@@ -37,6 +37,8 @@ export interface Scorecard {
   ranges: Partial<Record<RangeKey, RangeCounts>>;
   /** Workspace jumps sent, and those that were true. */
   workspaceJumps: Share;
+  /** Months in which the workspace jumped and no message said so. */
+  unsentWorkspaceJumps: number;
   /** Tenants whose own jump was sent though the workspace rose as much, of those tenants. */
   commonSent: Share;
   /** Tenants first notified during a shared cause or the week after, and those whose month passed its limit. */
@@ -46,7 +48,9 @@ export interface Scorecard {
   /** Material rises that must be sent and were not sent as critical. */
   notCritical: Share;
   messages: number;
-  /** Days times hundreds of tenants. */
+  /** Messages that name a tenant on a free plan. */
+  freeMessages: number;
+  /** Days times hundreds of tenants, without those on a free plan. */
   tenantDays: number;
   /** Messages that name one tenant, the most in the judged time: any, and intermittent ones. */
   mostMessages: Named;
@@ -93,7 +97,9 @@ export function scoreMessages({ world, truth, causes, messages, openAlerts, hasS
   const card = emptyScorecard();
   card.openAlerts = openAlerts;
   card.messages = judged.length;
-  card.tenantDays = ((toMs - fromMs) / DAY_MS) * (world.tenants.length / 100);
+  const free = new Set(world.tenants.filter(({ family }) => family === FREE_FAMILY).map(({ id }) => id));
+  card.tenantDays = ((toMs - fromMs) / DAY_MS) * ((world.tenants.length - free.size) / 100);
+  card.freeMessages = judged.filter(({ alerts }) => alerts.some(({ tenant }) => free.has(tenant ?? ''))).length;
 
   for (const rise of truth.rises) scoreRise(card, rise, bySubject.get(subjectOf(rise)) ?? [], { world, hasSeverity });
   for (const alerts of bySubject.values()) scoreForecast(card, alerts, { truth, causes, startMs });
@@ -101,6 +107,10 @@ export function scoreMessages({ world, truth, causes, messages, openAlerts, hasS
     scoreRange(card, alert, truth);
     if (alert.severity === 'critical') scoreSeverity(card, alert, truth);
   }
+  card.unsentWorkspaceJumps = truth.months.filter(
+    ({ period }) =>
+      truth.isWorkspaceJump(period) && !bySubject.has(subjectOf({ rule: 'workspace_jump', tenant: null, period })),
+  ).length;
   const named = countNamed(judged);
   card.mostMessages = most(named);
   card.mostIntermittent = most(named.filter(({ tenant }) => truth.isIntermittent(tenant)));
@@ -248,17 +258,39 @@ function emptyScorecard(): Scorecard {
     likelyByKind: {},
     ranges: {},
     workspaceJumps: share(),
+    unsentWorkspaceJumps: 0,
     commonSent: share(),
     duringCauses: share(),
     immaterialCritical: share(),
     notCritical: share(),
     messages: 0,
+    freeMessages: 0,
     tenantDays: 0,
     mostMessages: { tenant: '', messages: 0 },
     mostIntermittent: { tenant: '', messages: 0 },
     openAlerts: null,
     faults: [],
   };
+}
+
+/** Adds up ranges of one level, or of both, for some kinds of tenants; the workspace's own are left out. */
+export function rangesOf(
+  { ranges }: Scorecard,
+  level: 'likely' | 'happened' | null,
+  kinds: readonly TenantKind[] = TENANT_KINDS,
+): RangeCounts {
+  const sum = { held: 0, below: 0, above: 0 };
+  for (const each of ['likely', 'happened'] as const) {
+    if (level !== null && each !== level) continue;
+    for (const kind of kinds) addRanges(sum, ranges[`${each} ${kind}`]);
+  }
+  return sum;
+}
+
+function addRanges(sum: RangeCounts, { held, below, above }: RangeCounts = { held: 0, below: 0, above: 0 }): void {
+  sum.held += held;
+  sum.below += below;
+  sum.above += above;
 }
 
 /** Adds up the years of one method. The most messages about one tenant stay those of one year. */
@@ -270,12 +302,14 @@ export function sumScorecards(cards: readonly Scorecard[]): Scorecard {
       sum.likelyByKind[kind] ??= { hits: 0, of: 0 };
       addShare(sum.likelyByKind[kind], share);
     }
-    for (const [key, { held, below, above }] of Object.entries(card.ranges) as [RangeKey, RangeCounts][]) {
-      const own = sum.ranges[key] ?? { held: 0, below: 0, above: 0 };
-      sum.ranges[key] = { held: own.held + held, below: own.below + below, above: own.above + above };
+    for (const [key, counts] of Object.entries(card.ranges) as [RangeKey, RangeCounts][]) {
+      sum.ranges[key] ??= { held: 0, below: 0, above: 0 };
+      addRanges(sum.ranges[key], counts);
     }
     sum.leadDays.push(...card.leadDays);
     sum.messages += card.messages;
+    sum.unsentWorkspaceJumps += card.unsentWorkspaceJumps;
+    sum.freeMessages += card.freeMessages;
     sum.tenantDays += card.tenantDays;
     sum.mostMessages = most([sum.mostMessages, card.mostMessages]);
     sum.mostIntermittent = most([sum.mostIntermittent, card.mostIntermittent]);

@@ -5,8 +5,10 @@ import type { Tenant } from '../population.ts';
 import type { ServiceRecord } from '../service.ts';
 import type { World } from '../world.ts';
 
-/** What a tenant is when a message about it is made. */
-export type TenantKind = 'steady' | 'intermittent' | 'returning' | 'newcomer' | 'workspace';
+export const TENANT_KINDS = ['steady', 'intermittent', 'returning', 'newcomer'] as const;
+
+/** What a tenant is when a message about it is made; `workspace` for a message about all of them. */
+export type TenantKind = (typeof TENANT_KINDS)[number] | 'workspace';
 
 /** A month of a tenant that rose, by the service's final figures. */
 export interface Rise {
