@@ -5,8 +5,8 @@ import type { Logger } from '../core/logger.ts';
 import { collectGarbage } from '../core/process/memory.ts';
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { readPagesToken } from '../daemon/http/pages-token.ts';
-import { startIdleWatch } from '../daemon/idle-watch.ts';
 import { createReload } from '../daemon/reload.ts';
+import { startIdleWatch } from '../daemon/watches/idle-watch.ts';
 import {
   type DaemonLock,
   type DaemonNotice,
@@ -170,9 +170,10 @@ async function serve(
   const idle = startIdleWatch({ collect, clock: context.clock, logger });
   await stop.requested;
   reloads.end();
-  await idle.stop();
+  const idleStopped = idle.stop();
   await reload.waitUntilIdle();
   await daemon.stop();
+  await idleStopped;
   await context.close();
   logger.info('stopped');
 }

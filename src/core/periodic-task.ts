@@ -1,7 +1,16 @@
-import { type Clock, every } from './clock.ts';
-import { summarizeError } from './errors.ts';
+import { type Clock, every, systemClock } from './clock.ts';
+import { settlesWithin } from './deadline.ts';
+import { MINUTE_MS } from './durations.ts';
+import { AppError, summarizeError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { oneAtATime } from './one-at-a-time.ts';
+import { formatDuration } from './text/words.ts';
+
+/** Time after which a run is aborted, unless the task sets another. */
+const DEFAULT_DEADLINE_MS = 5 * MINUTE_MS;
+/** Time that a stop waits for the current run. All waits of a stop together stay below pm2's kill_timeout. */
+const STOP_WAIT_MS = 2_000;
+const TIMED_OUT = 'task_timed_out';
 
 export interface PeriodicTaskOptions {
   clock: Clock;
@@ -9,32 +18,39 @@ export interface PeriodicTaskOptions {
   intervalMs: number;
   /** Runs the work immediately instead of after the first interval. */
   atOnce?: boolean;
-  /** The log message for a failure. The work is tried rerun at the next interval. */
+  /** A run is aborted after this time. It is real time, also where `clock` is simulated: a system call that hangs knows no other. */
+  deadlineMs?: number;
+  /** The log message for a failure. The work is tried again at the next interval. */
   failed: string;
-  /** Does the work. `stopping` aborts on stop, so that long work can end early. */
-  work(stopping: AbortSignal): Promise<void>;
+  /** Does the work. `signal` aborts on stop and at the deadline, see `hasTimedOut`. */
+  work(signal: AbortSignal): Promise<void>;
 }
 
-/** Work that runs at every interval, never overlaps itself, and does not start rerun after `stop`. */
+/** Work that runs at every interval, never overlaps itself, and does not start again after `stop`. */
 export interface PeriodicTask {
   /** Starts the work now or joins the current run. Never rejects. */
   run(): Promise<void>;
   /** Runs the work after the current run, which may have read its inputs too early. Never rejects. */
   rerun(): Promise<void>;
-  /** Stops the interval and waits for the current run. May be called twice. */
+  /**
+   * Stops the interval, aborts the current run, and waits for its end for at most two seconds. May be called twice.
+   */
   stop(): Promise<void>;
 }
 
 export function startPeriodicTask(options: PeriodicTaskOptions): PeriodicTask {
-  const { clock, logger, intervalMs, atOnce = false, failed, work } = options;
+  const { clock, logger, intervalMs, atOnce = false, deadlineMs = DEFAULT_DEADLINE_MS, failed, work } = options;
   const stopping = new AbortController();
   const { run, rerun, waitUntilIdle } = oneAtATime(async () => {
     if (stopping.signal.aborted) return;
+    const limit = startLimit(stopping.signal, deadlineMs);
     try {
-      await work(stopping.signal);
+      await work(limit.signal);
     } catch (error) {
       const { code, message } = summarizeError(error);
       logger.warn({ code, reason: message }, failed);
+    } finally {
+      limit.release();
     }
   });
   const cancel = every(clock, intervalMs, () => void run());
@@ -45,7 +61,29 @@ export function startPeriodicTask(options: PeriodicTaskOptions): PeriodicTask {
     async stop() {
       stopping.abort();
       cancel();
-      await waitUntilIdle();
+      if (!(await settlesWithin(waitUntilIdle(), STOP_WAIT_MS)))
+        logger.warn({ reason: `it did not end within ${formatDuration(STOP_WAIT_MS)} of the stop` }, failed);
     },
   };
+}
+
+/** Reports whether the deadline of the run has aborted this signal, not a stop. */
+export function hasTimedOut({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof AppError && reason.code === TIMED_OUT;
+}
+
+function startLimit(stopping: AbortSignal, deadlineMs: number): { signal: AbortSignal; release(): void } {
+  const limit = new AbortController();
+  const onStop = (): void => limit.abort(stopping.reason);
+  stopping.addEventListener('abort', onStop, { once: true });
+  const onDeadline = (): void => {
+    const message = `did not finish within ${formatDuration(deadlineMs)}`;
+    limit.abort(new AppError(TIMED_OUT, message, { retryable: true }));
+  };
+  const cancel = systemClock.after(deadlineMs, onDeadline, { background: true });
+  const release = (): void => {
+    cancel();
+    stopping.removeEventListener('abort', onStop);
+  };
+  return { signal: limit.signal, release };
 }

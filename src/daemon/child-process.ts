@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { type Cancel, systemClock } from '../core/clock.ts';
 import { AppError, type PackedError, packError, unpackError } from '../core/errors.ts';
 
 /** The final message of a child process: its result, or its error. */
@@ -19,15 +20,32 @@ export interface ChildJob extends ChildLabels {
   stopping: AbortSignal;
 }
 
-/** Runs a job in a child process and returns its result. An abort of `stopping` kills the child. */
+/** Time that a killed child has to end. One that waits for a mount that hangs ends only when the mount answers. */
+const KILL_WAIT_MS = 1_000;
+
+/**
+ * Runs a job in a child process and returns its result. An abort of `stopping` kills the child and rejects, after a
+ * second also if the child has not ended.
+ */
 export async function runInChild<Done extends object>({ file, job, stopping, ...words }: ChildJob): Promise<Done> {
   const child = fork(file, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   child.send(job, () => undefined);
-  const end = (): boolean => child.kill('SIGKILL');
+  const abandoned = Promise.withResolvers<never>();
+  let cancel: Cancel = () => undefined;
+  const end = (): void => {
+    child.kill('SIGKILL');
+    cancel = systemClock.after(KILL_WAIT_MS, () => {
+      child.unref();
+      if (child.connected) child.disconnect();
+      abandoned.reject(new AppError(words.crashed, `the process that ${words.does} was killed and does not end`));
+    });
+  };
+  if (stopping.aborted) end();
   stopping.addEventListener('abort', end, { once: true });
   try {
-    return await waitForResult<Done>(child, words);
+    return await Promise.race([waitForResult<Done>(child, words), abandoned.promise]);
   } finally {
+    cancel();
     stopping.removeEventListener('abort', end);
   }
 }

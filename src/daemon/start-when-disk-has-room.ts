@@ -4,8 +4,8 @@ import { AppError, summarizeError } from '../core/errors.ts';
 import { freeBytesAt } from '../core/process/disk.ts';
 import type { Context } from '../wiring/context.ts';
 import { type Daemon, startDaemon } from './daemon.ts';
-import { describeFreeSpace, UnrecordedFault } from './disk-watch.ts';
-import { emergencyNotifier } from './upkeep.ts';
+import { describeFreeSpace, UnrecordedFault } from './watches/disk-watch.ts';
+import { emergencyNotifier } from './watches/start-watches.ts';
 
 const AGAIN_MS = 10_000;
 /** Below this, neither the ledger nor a private Redis can be written. */

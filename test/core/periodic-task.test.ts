@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startPeriodicTask } from '../../src/core/periodic-task.ts';
+import { hasTimedOut, startPeriodicTask } from '../../src/core/periodic-task.ts';
 import { recordingLogger } from '../queue/support.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
@@ -60,4 +60,52 @@ test('stop aborts and awaits the current run, and no run starts after it', async
   await clock.advance(10_000);
   expect(begun).toHaveLength(1);
   expect(clock.waiting).toBe(0);
+});
+
+test('a run is aborted at its deadline, and a stop does not wait for one that ignores that', async () => {
+  const { logger, lines } = recordingLogger();
+  const timedOut = Promise.withResolvers<boolean>();
+  const task = startPeriodicTask({
+    clock: createVirtualClock(0),
+    logger,
+    intervalMs: 1_000,
+    atOnce: true,
+    deadlineMs: 20,
+    failed: 'it could not be done',
+    work: (signal) => {
+      signal.addEventListener('abort', () => timedOut.resolve(hasTimedOut(signal)));
+      return new Promise(() => undefined);
+    },
+  });
+  expect(await timedOut.promise).toBe(true);
+  await task.stop();
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', msg: 'it could not be done', reason: 'it did not end within 2 s of the stop' },
+  ]);
+});
+
+test('a run that ends at its deadline is logged with the deadline, and a stop is no deadline', async () => {
+  const { logger, lines } = recordingLogger();
+  const aborts: boolean[] = [];
+  const start = (deadlineMs: number) =>
+    startPeriodicTask({
+      clock: createVirtualClock(0),
+      logger,
+      intervalMs: 1_000,
+      deadlineMs,
+      failed: 'it could not be done',
+      work: (signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            aborts.push(hasTimedOut(signal));
+            reject(signal.reason);
+          });
+        }),
+    });
+  await start(20).run();
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ code: 'task_timed_out', reason: 'did not finish within 0 s' });
+  const stopped = start(60_000);
+  void stopped.run();
+  await stopped.stop();
+  expect(aborts).toEqual([true, false]);
 });

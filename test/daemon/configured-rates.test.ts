@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RateCardText } from '../../src/billing/rates/rate-card-schema.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { applyConfiguredRates } from '../../src/daemon/daemon.ts';
+import { applyConfiguredRates } from '../../src/daemon/configured-rates.ts';
 import { type Fixture, startFixture } from '../support/sandbox-fixture.ts';
 
 const CARD: RateCardText = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.05' };

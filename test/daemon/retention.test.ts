@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../src/core/logger.ts';
-import { type RetentionOptions, startRetention } from '../../src/daemon/upkeep.ts';
+import { type RetentionOptions, startRetention } from '../../src/daemon/watches/retention.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
 import { testClock } from '../support/time/test-clock.ts';
 

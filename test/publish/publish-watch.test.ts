@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { AppError } from '../../src/core/errors.ts';
 import { createLogger } from '../../src/core/logger.ts';
-import { PublishWatch } from '../../src/daemon/publish-watch.ts';
+import { PublishWatch } from '../../src/daemon/watches/publish-watch.ts';
 import type { PublishReport } from '../../src/publish/publish-ledger.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';

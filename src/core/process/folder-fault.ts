@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.ts';
 
@@ -20,9 +20,25 @@ export function folderFault(folder: string): string | null {
   }
 }
 
-/** Creates a folder (0700) unless it exists. Throws `UsageError` if no file can be written into it. */
+/** Creates a folder (0700) and its parents unless they exist. Throws `UsageError` if no file can be written into it. */
 export function makeFolder(folder: string, remedy: string): void {
   const fault = folderFault(folder);
   if (fault !== null) throw new UsageError(fault, remedy);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    makeMissing(folder);
+  } catch (error) {
+    throw new UsageError(`the folder ${folder} cannot be created (${(error as NodeJS.ErrnoException).code})`, remedy);
+  }
+}
+
+/** Not `mkdirSync` with `recursive`: Node repeats it without end where the parent exists and `mkdir` fails with ENOENT, as in /proc. */
+function makeMissing(folder: string): void {
+  if (existsSync(folder)) return;
+  makeMissing(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }

@@ -1,31 +1,27 @@
-import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../../config/types.ts';
 import { backoffMs } from '../../core/backoff.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { summarizeError, withRemedy } from '../../core/errors.ts';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
-import { makeFolder } from '../../core/process/folder-fault.ts';
+import { hasTimedOut, type PeriodicTask } from '../../core/periodic-task.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
-import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
 import {
   type BackupReport,
   backupName,
   backupTime,
   newestBackup,
   oldBackups,
-  workFolderPrefix,
 } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { isFixedElsewhere } from '../../s3/refusals.ts';
 import { testWriting } from '../../s3/try-place.ts';
 import { runInChild } from '../child-process.ts';
+import { type Folders, openFolders } from '../folders/open-folders.ts';
+import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 import type { BackupJob } from './backup-process.ts';
 
-const BACKUP_CHECK_INTERVAL_MS = 15_000;
-
-export interface BackupScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+export interface BackupScheduleOptions extends JobDeps {
   ledgerPath: string;
   backup: BackupConfig;
   reportHealth(detail: string | null): Promise<void>;
@@ -51,7 +47,9 @@ export function startBackupSchedule({
   logger,
 }: BackupScheduleOptions): PeriodicTask {
   const { cron, keep, folder, to } = backup;
-  const place = backupPlace(backup, clock);
+  const folders = openFolders({ crashed: 'backup_crashed' });
+  const place = backupPlace(backup, folders, clock);
+  const health = healthOf('backup', clock, reportHealth);
   /** ISO time of the last attempted slot or of the newest existing backup, whichever is later. */
   let last = '';
   /** Monotonic time before which nothing is retried. */
@@ -61,9 +59,9 @@ export function startBackupSchedule({
   /** The new backup after which old ones could not be removed yet; null if there is none. */
   let unrotated: string | null = null;
 
-  const makeBackup = async (path: string, stopping: AbortSignal): Promise<void> => {
-    makeFolder(folder, BACKUP_FOLDER_REMEDY);
-    const order: BackupJob = { ledgerPath, target: path, to };
+  const makeBackup = async (name: string, stopping: AbortSignal): Promise<void> => {
+    await folders.makeFolder(folder, BACKUP_FOLDER_REMEDY);
+    const order: BackupJob = { ledgerPath, target: join(folder, name), to };
     try {
       const { report } = await runInChild<{ report: BackupReport }>({
         file: siblingModule(import.meta.url, 'backup-process'),
@@ -75,13 +73,13 @@ export function startBackupSchedule({
       const { path: made, sizeBytes, runs, headDigest } = report;
       logger.info({ path: made, sizeBytes, runs, headDigest }, 'backup made');
     } finally {
-      removeAbandoned(workFolderPrefix(path));
+      await folders.removeUnfinishedBackup(folder, name);
     }
   };
   const rotate = async (newest: string, stopping: AbortSignal): Promise<void> => {
     const old = oldBackups(await place.names(stopping), newest, keep, clock.now());
     await place.remove(old, stopping);
-    removeUnfinished(folder);
+    await folders.removeUnfinishedBackups(folder);
     unrotated = null;
     if (old.length > 0) logger.info({ removed: old }, 'old backups removed');
   };
@@ -100,15 +98,15 @@ export function startBackupSchedule({
         last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
         if (isDue()) {
           last = isoTime(nowMs);
-          await makeBackup(join(folder, name), stopping);
+          await makeBackup(name, stopping);
           unrotated = name;
         } else if (unrotated === null && refusals === 0) return;
       }
       if (unrotated !== null) await rotate(unrotated, stopping);
       refusals = 0;
     } catch (error) {
-      const { code, message, hint, retryable } = summarizeError(error);
-      if (stopping.aborted) {
+      const { code, message, hint, retryable } = summarizeError(hasTimedOut(stopping) ? stopping.reason : error);
+      if (stopping.aborted && !hasTimedOut(stopping)) {
         logger.info({ path: place.addressOf(name) }, 'backup aborted by the stop');
         return;
       }
@@ -121,20 +119,17 @@ export function startBackupSchedule({
       restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_BACKUP_RETRY) : BACKUP_RETRY_DELAY_MS);
       refusals = isRefusal ? refusals + 1 : 0;
     }
-    await reportHealth(failure);
+    await health.report(failure);
   };
-  return startPeriodicTask({
-    clock,
-    logger,
-    intervalMs: BACKUP_CHECK_INTERVAL_MS,
-    atOnce: true,
-    failed: 'backup failed',
-    work: makeIfDue,
+  return startJob('backup', { clock, logger }, async (stopping) => {
+    folders.endWith(stopping);
+    try {
+      await makeIfDue(stopping);
+    } finally {
+      folders.close();
+    }
   });
 }
-
-/** Matches the name of a folder in which a backup is built, up to its random suffix. */
-const UNFINISHED_NAME = /^ledger-\d{8}T\d{6}Z\.db\.part-/;
 
 interface BackupPlace {
   addressOf(name: string): string;
@@ -144,14 +139,12 @@ interface BackupPlace {
   testWriting(signal: AbortSignal): Promise<void>;
 }
 
-function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
+function backupPlace({ folder, to }: BackupConfig, folders: Folders, clock: Clock): BackupPlace {
   if (to === null) {
     return {
       addressOf: (name) => join(folder, name),
-      names: async () => namesIn(folder),
-      remove: async (names) => {
-        for (const name of names) rmSync(join(folder, name));
-      },
+      names: () => folders.listNames(folder),
+      remove: (names) => folders.removeFiles(folder, names),
       testWriting: async () => undefined,
     };
   }
@@ -164,20 +157,4 @@ function backupPlace({ folder, to }: BackupConfig, clock: Clock): BackupPlace {
       }),
     testWriting: (signal) => testWriting({ place: to, clock, signal }),
   };
-}
-
-export function removeUnfinished(folder: string): void {
-  for (const name of namesIn(folder)) {
-    const prefix = UNFINISHED_NAME.exec(name)?.[0];
-    if (prefix !== undefined) removeAbandoned(join(folder, prefix));
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }

@@ -1,37 +1,45 @@
 import { basename, join } from 'node:path';
 import type { Config, ExportConfig } from '../../config/types.ts';
 import { type Clock, isoTime } from '../../core/clock.ts';
+import { MINUTE_MS } from '../../core/durations.ts';
 import { summarizeError, withRemedy } from '../../core/errors.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../../core/periodic-task.ts';
+import { hasTimedOut, type PeriodicTask } from '../../core/periodic-task.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
 import type { CloseInForce } from '../../ledger/journal/close/closes-in-force.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import {
   type ExportOccasion,
   type ExportState,
+  type ExportStatus,
   exportName,
+  NEVER_EXPORTED,
   oldExports,
-  readExportState,
-  removeUnfinished,
-  rotateExports,
-  writeExportState,
 } from '../../reports/files/export-folder.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { isFixedElsewhere } from '../../s3/refusals.ts';
 import { runInChild } from '../child-process.ts';
+import { type Folders, openFolders } from '../folders/open-folders.ts';
+import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 import type { ExportJob } from './export-process.ts';
 
-const EXPORT_CHECK_INTERVAL_MS = 15_000;
 const EXPORT_RETRY_DELAY_MS = 5 * 60_000;
+
+/** Interval at which the folders are checked for the metrics, also while no export is due. */
+const STATUS_INTERVAL_MS = 5 * MINUTE_MS;
 
 const FAILED = 'export failed, it will be retried';
 
-export interface ExportScheduleOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+export interface ExportScheduleOptions extends JobDeps {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
   /** Returns the effective closes that are newer than this one, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
   reportHealth(detail: string | null): Promise<void>;
+}
+
+export interface ExportSchedule extends PeriodicTask {
+  /** The exports as last read from their folders. */
+  statuses(): readonly ExportStatus[];
 }
 
 interface Due {
@@ -47,49 +55,66 @@ interface Due {
  * retried every five minutes; the second failure raises an alert. It does not delay other exports. A stop kills the child
  * and removes the unfinished file.
  */
-export function startExportSchedule(options: ExportScheduleOptions): PeriodicTask {
-  const { config, closesAfter, reportHealth, clock, logger } = options;
+export function startExportSchedule(options: ExportScheduleOptions): ExportSchedule {
+  const { config, closesAfter, clock, logger } = options;
   const ids = config.workspaces.map(({ id }) => id);
   /** By export: the monotonic time before which it is not retried. */
   const restUntilMs = new Map<string, number>();
   /** By export: its failures in a row. The first one raises no alert yet. */
   const faults = new Map<string, { tries: number; reason: string }>();
-  let reported: string | null | undefined;
+  /** By export: its state as last read or written. */
+  const states = new Map<string, ExportState>();
+  const statuses = new Map<string, ExportStatus>();
+  /** Monotonic time after which the folders are checked again. */
+  let nextStatusMs = Number.NEGATIVE_INFINITY;
+  const folders = openFolders({ crashed: 'export_crashed' });
+  const health = healthOf('exports', clock, options.reportHealth);
+
+  const writeState = async ({ folder, name }: ExportConfig, state: ExportState): Promise<void> => {
+    await folders.writeExportState(folder, name, state);
+    states.set(name, state);
+    nextStatusMs = Number.NEGATIVE_INFINITY;
+  };
 
   const writeDueFiles = async (wanted: ExportConfig, stopping: AbortSignal): Promise<void> => {
     const { name, folder } = wanted;
     if ((restUntilMs.get(name) ?? 0) > clock.monotonic()) return;
-    let state = readExportState(folder, name);
+    let state = states.get(name) ?? NEVER_EXPORTED;
     let isWritten = false;
     let isRemoving = false;
     try {
+      if (!states.has(name)) {
+        state = await folders.readExportState(folder, name);
+        states.set(name, state);
+      }
       for (const due of listDue(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
         // Creates the folder, so that an unwritable one fails before the export is computed.
-        await writeExportState(folder, name, state);
+        await writeState(wanted, state);
         if (stopping.aborted) return;
-        await writeExport(options, wanted, due, stopping);
+        await writeExport({ ...options, folders }, wanted, due, stopping);
         state = { ...state, ...stateAfter(due.occasion), writtenAt: isoTime(clock.now()) };
         isWritten = true;
-        await writeExportState(folder, name, state);
+        await writeState(wanted, state);
       }
       // An export that failed and is no longer due was written: only its old files remain to be removed.
       if (!isWritten && state.failing === null) return;
       isRemoving = true;
-      const removed = await rotate(wanted, clock, stopping);
+      const removed = await rotate(wanted, folders, clock, stopping);
       if (removed.length > 0) logger.info({ export: name, folder, removed }, 'old exports removed');
       state = { ...state, failing: null };
       faults.delete(name);
-      await writeExportState(folder, name, state);
+      await writeState(wanted, state);
     } catch (error) {
-      if (stopping.aborted) return;
-      const { code, message, hint } = summarizeError(error);
+      if (stopping.aborted && !hasTimedOut(stopping)) return;
+      const { code, message, hint } = summarizeError(hasTimedOut(stopping) ? stopping.reason : error);
       const made = isRemoving ? 'the file was written, but old ones could not be removed: ' : '';
       const reason = `${made}${isFixedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
       logger.error({ export: name, folder, code, reason: `${made}${message}`, hint }, FAILED);
       restUntilMs.set(name, clock.monotonic() + EXPORT_RETRY_DELAY_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });
       const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason };
-      await writeExportState(folder, name, { ...state, failing }).catch(() => undefined);
+      // A state that could not be read is not replaced: it has the last close with a file.
+      if (states.has(name)) await writeState(wanted, { ...state, failing }).catch(() => undefined);
     }
   };
   const writeAllDue = async (stopping: AbortSignal): Promise<void> => {
@@ -98,23 +123,34 @@ export function startExportSchedule(options: ExportScheduleOptions): PeriodicTas
     // After a single failure the alert is neither raised nor ended: the retry decides.
     if (stopping.aborted || (lasting.length === 0 && faults.size > 0)) return;
     const detail = lasting.length === 0 ? null : lasting.map(([name, { reason }]) => `${name}: ${reason}`).join('; ');
-    if (detail === reported) return;
-    await reportHealth(detail);
-    reported = detail;
+    await health.report(detail);
   };
-  return startPeriodicTask({
-    clock,
-    logger,
-    intervalMs: EXPORT_CHECK_INTERVAL_MS,
-    atOnce: true,
-    failed: 'could not write the alert about exports',
-    work: writeAllDue,
+  const readStatuses = async (): Promise<void> => {
+    if (clock.monotonic() < nextStatusMs) return;
+    nextStatusMs = clock.monotonic() + STATUS_INTERVAL_MS;
+    for (const { folder, name } of config.exports) {
+      const status = await folders.readExportStatus(folder, name).catch((error: unknown): ExportStatus => {
+        const { message: reason } = summarizeError(error);
+        return { name, writtenAt: statuses.get(name)?.writtenAt ?? null, failing: { since: null, reason } };
+      });
+      statuses.set(name, status);
+    }
+  };
+  const task = startJob('exports', { clock, logger }, async (stopping) => {
+    folders.endWith(stopping);
+    try {
+      await writeAllDue(stopping);
+      if (!stopping.aborted) await readStatuses();
+    } finally {
+      folders.close();
+    }
   });
+  return { ...task, statuses: () => [...statuses.values()] };
 }
 
 /** Writes one file in a child process. An unfinished file is removed. */
 async function writeExport(
-  { config, clock, logger }: ExportScheduleOptions,
+  { config, folders, clock, logger }: ExportScheduleOptions & { folders: Folders },
   wanted: ExportConfig,
   due: Due,
   stopping: AbortSignal,
@@ -146,14 +182,19 @@ async function writeExport(
     const address = to === null ? path : `s3://${to.bucket}/${to.prefix}${basename(path)}`;
     logger.info({ export: name, path: address, rows }, 'export written');
   } finally {
-    removeUnfinished(path);
+    await folders.removeUnfinishedExport(folder, basename(path));
   }
 }
 
 /** Deletes expired exports from the bucket or folder and returns their names. */
-async function rotate({ name, folder, keep, to }: ExportConfig, clock: Clock, signal: AbortSignal): Promise<string[]> {
+async function rotate(
+  { name, folder, keep, to }: ExportConfig,
+  folders: Folders,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string[]> {
   const limits = { keep, nowMs: clock.now() };
-  const removed = rotateExports(folder, name, limits);
+  const removed = await folders.rotateExports(folder, name, limits);
   if (to === null) return removed;
   return withBucket({ place: to, clock, signal }, async (bucket) => {
     const old = oldExports(await bucket.names(), name, limits);

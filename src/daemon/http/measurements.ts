@@ -10,7 +10,7 @@ import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { outletStatuses } from '../../outlets/outlet-status.ts';
-import { readExportStatus } from '../../reports/files/export-folder.ts';
+import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { WorkspaceLine } from '../state/status.ts';
 
@@ -19,7 +19,14 @@ const SELECT_OLDEST_DUE = `SELECT min(pending_at) FROM alert_notified
 
 export type Measurements = ReturnType<typeof createMeasurements>;
 
-export function createMeasurements(context: Context, queues: readonly Queue[], workspaces: () => WorkspaceLine[]) {
+interface Measured {
+  queues: readonly Queue[];
+  workspaces(): WorkspaceLine[];
+  /** The exports as last read from their folders, which may hang. */
+  exportStatuses(): readonly ExportStatus[];
+}
+
+export function createMeasurements(context: Context, { queues, workspaces, exportStatuses }: Measured) {
   const { connection } = context.reader();
   const selectOldestDue = connection.prepare(SELECT_OLDEST_DUE).pluck();
   return {
@@ -37,8 +44,7 @@ export function createMeasurements(context: Context, queues: readonly Queue[], w
     },
     head: () => headOfChain(connection),
     exports: () =>
-      context.config.exports.map((wanted) => {
-        const { name, failing, writtenAt } = readExportStatus(wanted);
+      exportStatuses().map(({ name, failing, writtenAt }) => {
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
     outlets: () => outletStatuses(connection, context.config.outlets),

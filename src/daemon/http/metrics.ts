@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { withTimeout } from '../../core/deadline.ts';
 import type { MetricEvents } from '../../wiring/metric-events.ts';
-import type { PublishHealth } from '../publish-watch.ts';
+import type { PublishHealth } from '../watches/publish-watch.ts';
 import type { Measurements, RunCount } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
 

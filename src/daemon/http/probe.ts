@@ -7,9 +7,9 @@ import { freeBytesAt } from '../../core/process/disk.ts';
 import type { Severity } from '../../core/text/alert-words.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { PublishHealth } from '../publish-watch.ts';
 import { isStale, staleAfterMs, syncFactsReader } from '../state/staleness.ts';
 import { outboxCounts } from '../state/status.ts';
+import type { PublishHealth } from '../watches/publish-watch.ts';
 import { createRunTally } from './measurements.ts';
 
 const SEVERITIES: readonly Severity[] = ['warning', 'critical'];

@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import { summarizeError } from '../../core/errors.ts';
-import type { PublishHealth } from '../publish-watch.ts';
+import type { PublishHealth } from '../watches/publish-watch.ts';
 import type { Freshness, HealthProbe } from './probe.ts';
 
 /** A reason why the daemon is not ready; `code` is stable, `message` is for people. */

@@ -10,6 +10,7 @@ import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.t
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { isLoopbackHost, urlOf } from '../../net/local-address.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
+import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
@@ -208,14 +209,24 @@ function portOf(app: FastifyInstance): number {
   return address.port;
 }
 
-export function startDaemonHttp(context: Context, probe: HealthProbe, queue: SyncQueue): Promise<HttpServer> {
+interface DaemonParts {
+  probe: HealthProbe;
+  queue: SyncQueue;
+  exportStatuses(): readonly ExportStatus[];
+}
+
+export function startDaemonHttp(context: Context, { probe, queue, exportStatuses }: DaemonParts): Promise<HttpServer> {
   const { clock, logger, version } = context;
   const { host, port } = context.config.http;
   const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
   const { queues } = queue;
   const { connection } = context.reader();
   const config = (): Config => context.config;
-  const measured = createMeasurements(context, queues, () => readWorkspaces(context, probe));
+  const measured = createMeasurements(context, {
+    queues,
+    workspaces: () => readWorkspaces(context, probe),
+    exportStatuses,
+  });
   const token = pagesToken(config);
   token();
   return startHttp({

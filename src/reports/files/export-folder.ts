@@ -21,7 +21,7 @@ export interface ExportState {
   failing: { since: string; reason: string } | null;
 }
 
-const NEVER_EXPORTED: ExportState = { at: null, eventSeq: null, writtenAt: null, failing: null };
+export const NEVER_EXPORTED: ExportState = { at: null, eventSeq: null, writtenAt: null, failing: null };
 const stateSchema = z.strictObject({
   at: z.string().nullable(),
   eventSeq: z.number().nullable(),

@@ -4,7 +4,8 @@ import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
-import { removeUnfinished, startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
+import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
+import { removeUnfinishedBackups } from '../../../src/daemon/folders/folder-commands.ts';
 import { inWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
 import { daemonFolder, ONE_TICK, startService } from '../../support/daemon-folder.ts';
 import { startDaemonProcess } from '../../support/daemon-process.ts';
@@ -193,7 +194,7 @@ test('rotation removes the remains of a killed backup, but not a backup in progr
   mkdirSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123'));
   writeFileSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123', 'ledger.db'), '');
   await inWorkFolder(join(folder, 'ledger-20260320T020000Z.db.part-'), async (underWay) => {
-    removeUnfinished(folder);
+    removeUnfinishedBackups(folder);
     expect(readdirSync(folder)).toEqual([basename(underWay), newest].sort());
   });
   expect(readdirSync(folder)).toEqual([newest]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Freshness, HealthProbe } from '../../../src/daemon/http/probe.ts';
 import { readiness } from '../../../src/daemon/http/readiness.ts';
-import type { PublishHealth } from '../../../src/daemon/publish-watch.ts';
+import type { PublishHealth } from '../../../src/daemon/watches/publish-watch.ts';
 
 const late: PublishHealth = {
   ...{ position: 7, lagLinks: 3, lagSeconds: 2_400, stale: true, unready: false },

@@ -3,7 +3,7 @@ import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
 import { type DirectMessage, directMessages } from '../../../src/alerts/outbox/emergency.ts';
 import { routesOf } from '../../../src/alerts/pipeline/route.ts';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/disk-watch.ts';
+import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/watches/disk-watch.ts';
 import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
 import { DISK_FAULTS } from '../../../src/writer/writer.ts';
 import { answerWaiting, messages, pendingNotifications } from '../../support/messages.ts';

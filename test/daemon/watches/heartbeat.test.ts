@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startHeartbeat } from '../../../src/daemon/daemon.ts';
+import { startHeartbeat } from '../../../src/daemon/watches/heartbeats.ts';
 import { startReceiver } from '../../alerts/channels/receiver.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startIdleWatch } from '../../../src/daemon/idle-watch.ts';
+import { startIdleWatch } from '../../../src/daemon/watches/idle-watch.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';
 
 test('an idle process collects garbage once, and again after its next work', async () => {

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { StaleCheck } from '../../../src/alerts/evaluate-system.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
-import { startStaleWatch } from '../../../src/daemon/daemon.ts';
+import { startStaleWatch } from '../../../src/daemon/watches/stale-watch.ts';
 import { testClock } from '../../support/time/test-clock.ts';
 
 const STALE: StaleCheck = { workspaceId: 'ws-1', sinceMs: 2, staleAfterMs: 1 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
-import { startWalWatch } from '../../../src/daemon/upkeep.ts';
+import { startWalWatch } from '../../../src/daemon/watches/wal-watch.ts';
 import { truncateLog } from '../../../src/ledger/store/file/open.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { createVirtualClock } from '../../support/time/virtual-clock.ts';

@@ -152,7 +152,7 @@ export async function loadCommands(): Promise<void> {
     ...typed.map(({ load }) => load()),
     import('../../../src/usage-api/client.ts'),
     import('../../../src/net/pacer.ts'),
-    import('../../../src/daemon/outlet-watch.ts'),
+    import('../../../src/daemon/watches/outlet-watch.ts'),
     import('../../../src/outlets/types/webhook.ts'),
     import('../../../src/wiring/delivery.ts'),
     import('../../../src/net/dispatcher.ts'),

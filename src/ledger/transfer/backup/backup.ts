@@ -62,6 +62,14 @@ export function workFolderPrefix(path: string): string {
   return `${path}.part-`;
 }
 
+/** Matches the name of a folder in which a scheduled backup is assembled, up to its random suffix. */
+const UNFINISHED_NAME = /^ledger-\d{8}T\d{6}Z\.db\.part-/;
+
+/** Returns the prefix of the folder name if a scheduled backup is assembled in it; null for any other name. */
+export function unfinishedPrefix(name: string): string | null {
+  return UNFINISHED_NAME.exec(name)?.[0] ?? null;
+}
+
 function suspectOf(ledgerPath: string): SuspectFile {
   return {
     what: `the copy of ${ledgerPath}`,

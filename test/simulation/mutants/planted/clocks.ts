@@ -54,16 +54,16 @@ export const CLOCKS: Planted = {
       'if (clock.now() < (postponed.get(entry.key) ?? 0)) return null;',
     ],
   },
-  'src/daemon/upkeep.ts': {
+  'src/daemon/watches/clock-watch.ts': {
     'times-ahead-untold': [
       'nobody hears that the clock was ahead',
-      '      await reportHealth(detail);',
-      '      if (detail === null) await reportHealth(detail);',
+      '    await health.report(detail);',
+      '    if (detail === null) await health.report(detail);',
     ],
     'times-ahead-for-ever': [
       'that the clock was ahead is told and never ends',
-      '      await reportHealth(detail);',
-      '      if (detail !== null) await reportHealth(detail);',
+      '    await health.report(detail);',
+      '    if (detail !== null) await health.report(detail);',
     ],
   },
   'src/alerts/outbox/due.ts': {

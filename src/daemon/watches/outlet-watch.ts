@@ -1,28 +1,28 @@
-import type { OutletConfig } from '../config/types.ts';
-import { backoffMs } from '../core/backoff.ts';
-import type { Clock } from '../core/clock.ts';
-import { summarizeError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { addPeriods, type Period, periodAt, periodRange } from '../core/period.ts';
-import { type PeriodicTask, startPeriodicTask } from '../core/periodic-task.ts';
-import { ageMs } from '../core/stored-time.ts';
-import { formatDuration } from '../core/text/words.ts';
-import { headMismatch } from '../ledger/audit/anchor/checkpoint-log.ts';
-import { readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
-import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { ledgerId } from '../ledger/store/schema/identity.ts';
-import { Forwarder, type StepReport } from '../outlets/forwarder.ts';
-import { openReceiver } from '../outlets/open-receiver.ts';
-import { describeProblems, outletStatuses } from '../outlets/outlet-status.ts';
-import { checkOutlet, findRefusedEntries, type OutletDifference } from '../outlets/read-back.ts';
-import type { Receiver } from '../outlets/receiver.ts';
-import type { Context } from '../wiring/context.ts';
-import type { Writer } from '../writer/writer.ts';
+import type { OutletConfig } from '../../config/types.ts';
+import { backoffMs } from '../../core/backoff.ts';
+import type { Clock } from '../../core/clock.ts';
+import { summarizeError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import { addPeriods, type Period, periodAt, periodRange } from '../../core/period.ts';
+import type { PeriodicTask } from '../../core/periodic-task.ts';
+import { ageMs } from '../../core/stored-time.ts';
+import { formatDuration } from '../../core/text/words.ts';
+import { headMismatch } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { Forwarder, type StepReport } from '../../outlets/forwarder.ts';
+import { openReceiver } from '../../outlets/open-receiver.ts';
+import { describeProblems, outletStatuses } from '../../outlets/outlet-status.ts';
+import { checkOutlet, findRefusedEntries, type OutletDifference } from '../../outlets/read-back.ts';
+import type { Receiver } from '../../outlets/receiver.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { Writer } from '../../writer/writer.ts';
+import type { JobHealth } from '../job-health.ts';
+import { healthOf, startJob } from '../jobs.ts';
 
-const FORWARD_INTERVAL_MS = 1_000;
 /** Held entries are retried less often than new entries are sent: tenants rarely get a new name. */
 const HELD_RETRY_INTERVAL_MS = 15_000;
-const OUTLET_HEALTH_INTERVAL_MS = 15_000;
 const COMPARE_INTERVAL_MS = 24 * 3_600_000;
 /** A difference is reported only if a second comparison finds it again after this time: events may still be in flight. */
 const MIN_CONFIRM_DELAY_MS = 10 * 60_000;
@@ -90,7 +90,7 @@ class OutletWatch {
   /** Differences found by the last comparison, and the monotonic time of the second one that has to confirm them. */
   #suspected: { differences: readonly OutletDifference[]; againAtMs: number } | null = null;
   #cannotReadBack = false;
-  #reportedDetail: string | null | undefined;
+  readonly #health: JobHealth;
 
   constructor(options: OutletWatchOptions) {
     this.#options = options;
@@ -106,21 +106,10 @@ class OutletWatch {
       );
       await this.#reportHealth();
     };
+    this.#health = healthOf('outletHealth', clock, (detail) => options.reportHealth(detail));
     this.#tasks = [
-      startPeriodicTask({
-        clock,
-        logger,
-        intervalMs: FORWARD_INTERVAL_MS,
-        failed: 'could not forward entries to an outlet',
-        work: forward,
-      }),
-      startPeriodicTask({
-        clock,
-        logger,
-        intervalMs: OUTLET_HEALTH_INTERVAL_MS,
-        failed: 'could not write an alert',
-        work: reportHealth,
-      }),
+      startJob('forward', { clock, logger }, forward),
+      startJob('outletHealth', { clock, logger }, reportHealth),
     ];
   }
 
@@ -154,7 +143,11 @@ class OutletWatch {
         this.#applyReport(report);
       } while (report.more && !signal.aborted);
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) {
+        // After a deadline, the next pass takes up what remains.
+        this.#hasWork = true;
+        return;
+      }
       const { code, message } = summarizeError(error);
       // Another process is sending to this outlet: the next pass takes up what remains.
       if (code === 'outlet_moved') this.#hasWork = true;
@@ -232,7 +225,7 @@ class OutletWatch {
   }
 
   async #reportHealth(): Promise<void> {
-    const { outlet, connection, clock, reportHealth } = this.#options;
+    const { outlet, connection, clock } = this.#options;
     const [standing] = outletStatuses(connection, [outlet]);
     if (standing === undefined) return;
     const isByHand = readOutlet(connection, outlet.name)?.paused === 'hand';
@@ -243,9 +236,7 @@ class OutletWatch {
         : [`no event accepted for ${formatDuration(stuckMs)}: ${this.#stuck?.answer}`];
     const parts = [...stuck, describeProblems(standing, isByHand) ?? []].flat();
     const detail = parts.length === 0 ? null : parts.join('; ');
-    if (detail === this.#reportedDetail) return;
-    await reportHealth(detail);
-    this.#reportedDetail = detail;
+    await this.#health.report(detail);
   }
 
   #warn(error: unknown, text: string): void {

@@ -1,10 +1,10 @@
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import type { PeriodicTask } from '../../core/periodic-task.ts';
+import { JOBS, type JobDeps, startJob } from '../jobs.ts';
 
-const IDLE_CHECK_INTERVAL_MS = 60_000;
 /** Below this share of one processor the process counts as idle. */
 const IDLE_CPU_SHARE = 0.01;
 
-export interface IdleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+export interface IdleWatchOptions extends JobDeps {
   collect(): Promise<void>;
   /** Total processor time used by this process, in milliseconds. */
   processorMs?: () => number;
@@ -14,17 +14,11 @@ export interface IdleWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'l
 export function startIdleWatch({ collect, processorMs = processCpuMs, clock, logger }: IdleWatchOptions): PeriodicTask {
   let beforeMs = processorMs();
   let isAtRest = false;
-  return startPeriodicTask({
-    clock,
-    logger,
-    intervalMs: IDLE_CHECK_INTERVAL_MS,
-    failed: 'could not release memory',
-    async work() {
-      const wasAtRest = isAtRest;
-      isAtRest = processorMs() - beforeMs < IDLE_CPU_SHARE * IDLE_CHECK_INTERVAL_MS;
-      if (isAtRest && !wasAtRest) await collect();
-      beforeMs = processorMs();
-    },
+  return startJob('idle', { clock, logger }, async () => {
+    const wasAtRest = isAtRest;
+    isAtRest = processorMs() - beforeMs < IDLE_CPU_SHARE * JOBS.idle.intervalMs;
+    if (isAtRest && !wasAtRest) await collect();
+    beforeMs = processorMs();
   });
 }
 

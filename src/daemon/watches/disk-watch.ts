@@ -1,9 +1,9 @@
-import type { DirectMessage, DirectOutcome } from '../alerts/outbox/emergency.ts';
-import { HOUR_MS } from '../core/durations.ts';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
-import { counted, withThousands } from '../core/text/words.ts';
+import type { DirectMessage, DirectOutcome } from '../../alerts/outbox/emergency.ts';
+import { HOUR_MS } from '../../core/durations.ts';
+import type { PeriodicTask } from '../../core/periodic-task.ts';
+import { counted, withThousands } from '../../core/text/words.ts';
+import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 
-const DISK_CHECK_INTERVAL_MS = 60_000;
 /** The fill rate is the median loss of free space over these spans (the last three hours), so that one backup does not count. */
 const FILL_RATE_SPAN_MS = 10 * 60_000;
 const FILL_RATE_SPANS = 18;
@@ -20,7 +20,7 @@ export interface EmergencyNotifier {
   send(message: DirectMessage, signal: AbortSignal): Promise<DirectOutcome>;
 }
 
-export interface DiskWatchOptions extends EmergencyNotifier, Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+export interface DiskWatchOptions extends EmergencyNotifier, JobDeps {
   freeBytes(): number;
   /** The disk fault of the last write; null if that succeeded. */
   writeFault(): string | null;
@@ -64,42 +64,36 @@ export class UnrecordedFault {
 export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
   const { freeBytes, writeFault, reportHealth, clock, logger } = options;
   const room = new FreeSpaceTrend();
-  // Null: unknown, because a previous daemon may have left the alert open.
-  let isReported: boolean | null = null;
+  const health = healthOf('disk', clock, async (detail) => {
+    const isRecorded = await reportHealth(detail, []);
+    if (!isRecorded) return false;
+    if (detail !== null) logger.warn({ reason: detail }, 'the ledger disk is filling up or failing');
+    return true;
+  });
   let failedBefore = false;
   let unrecorded = options.unrecorded ?? null;
 
   async function reportAll(detail: string | null, signal: AbortSignal): Promise<void> {
     if (unrecorded !== null) {
       if (!(await reportHealth(unrecorded.detail, unrecorded.alreadySent))) return unrecorded.send(options, signal);
-      [isReported, unrecorded] = [true, null];
+      health.note(unrecorded.detail);
+      unrecorded = null;
     }
-    if (isReported === (detail !== null)) return;
-    if (await reportHealth(detail, [])) {
-      isReported = detail !== null;
-      if (detail !== null) logger.warn({ reason: detail }, 'the ledger disk is filling up or failing');
-    } else if (detail !== null) {
+    if (!(await health.report(detail)) && detail !== null) {
       logger.error({ reason: detail }, 'cannot write the ledger');
       unrecorded = new UnrecordedFault(detail);
       await unrecorded.send(options, signal);
     }
   }
 
-  return startPeriodicTask({
-    clock,
-    logger,
-    intervalMs: DISK_CHECK_INTERVAL_MS,
-    atOnce: true,
-    failed: 'could not check the ledger disk',
-    async work(signal) {
-      const fault = writeFault();
-      // Two failures in a row are required: a single failed write may be temporary.
-      const isFailing = fault !== null && failedBefore;
-      failedBefore = fault !== null;
-      const shortage = room.shortage(freeBytes(), clock.monotonic(), isReported === true);
-      const detail = isFailing ? `cannot write the ledger: ${fault}` : shortage;
-      if (detail !== null || fault === null) await reportAll(detail, signal);
-    },
+  return startJob('disk', { clock, logger }, async (signal) => {
+    const fault = writeFault();
+    // Two failures in a row are required: a single failed write may be temporary.
+    const isFailing = fault !== null && failedBefore;
+    failedBefore = fault !== null;
+    const shortage = room.shortage(freeBytes(), clock.monotonic(), health.isFailing === true);
+    const detail = isFailing ? `cannot write the ledger: ${fault}` : shortage;
+    if (detail !== null || fault === null) await reportAll(detail, signal);
   });
 }
 

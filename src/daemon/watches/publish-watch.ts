@@ -1,14 +1,14 @@
-import { backoffMs } from '../core/backoff.ts';
-import { summarizeError, withRemedy } from '../core/errors.ts';
-import { oneAtATime } from '../core/one-at-a-time.ts';
-import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
-import { counted } from '../core/text/words.ts';
-import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import type { PublishReport } from '../publish/publish-ledger.ts';
-import { publishLag } from '../publish/standing.ts';
+import { backoffMs } from '../../core/backoff.ts';
+import { summarizeError, withRemedy } from '../../core/errors.ts';
+import { oneAtATime } from '../../core/one-at-a-time.ts';
+import type { PeriodicTask } from '../../core/periodic-task.ts';
+import { counted } from '../../core/text/words.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import type { PublishReport } from '../../publish/publish-ledger.ts';
+import { publishLag } from '../../publish/standing.ts';
+import type { JobHealth } from '../job-health.ts';
+import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 
-const PUBLISH_INTERVAL_MS = 2_000;
-const PUBLISH_HEALTH_INTERVAL_MS = 60_000;
 const PUBLISH_RETRY = { baseMs: 2_000, maxMs: 5 * 60_000 };
 
 export interface PublishHealth {
@@ -22,7 +22,7 @@ export interface PublishHealth {
   unready: boolean;
 }
 
-export interface PublishWatchOptions extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
+export interface PublishWatchOptions extends JobDeps {
   connection: LedgerDb;
   publish(signal: AbortSignal): Promise<PublishReport>;
   reportHealth(detail: string | null): Promise<void>;
@@ -47,23 +47,19 @@ export class PublishWatch {
   #fault: PublishHealth['fault'] = null;
   /** The fault with its remedy. */
   #reason = '';
-  /** True while the alert is open; null: unknown, because a previous daemon may have left it open. */
-  #isRaised: boolean | null = null;
+  readonly #health: JobHealth;
+  /** Aborts the current attempt on stop or at its deadline. */
+  #attempt: AbortSignal;
 
   constructor(options: PublishWatchOptions) {
     this.#options = options;
     const { clock, logger } = options;
-    const check = {
-      intervalMs: PUBLISH_INTERVAL_MS,
-      failed: 'could not check the ledger for changes',
-      work: () => this.#check(),
-    };
-    const reportHealth = {
-      intervalMs: PUBLISH_HEALTH_INTERVAL_MS,
-      failed: 'could not write an alert',
-      work: () => this.reportHealth(),
-    };
-    this.#tasks = [check, reportHealth].map((task) => startPeriodicTask({ clock, logger, ...task }));
+    this.#attempt = this.#stopping.signal;
+    this.#health = healthOf('publishHealth', clock, (detail) => options.reportHealth(detail));
+    this.#tasks = [
+      startJob('publish', { clock, logger }, (signal) => this.#check(signal)),
+      startJob('publishHealth', { clock, logger }, () => this.reportHealth()),
+    ];
   }
 
   publish(): Promise<void> {
@@ -73,12 +69,10 @@ export class PublishWatch {
   /** Raises or ends the alert if its condition has changed. */
   async reportHealth(): Promise<void> {
     const { stale, position } = this.health();
-    if (!stale && (this.#isRaised === false || position === null)) return;
+    // Before the first answer of Postgres, the alert of a previous daemon stays as it is.
+    if (!stale && position === null) return;
     const minutes = Math.round(this.#failedAfterMs / 60_000);
-    await this.#options.reportHealth(
-      stale ? `nothing published for ${counted(minutes, 'minute')}: ${this.#reason}` : null,
-    );
-    this.#isRaised = stale;
+    await this.#health.report(stale ? `nothing published for ${counted(minutes, 'minute')}: ${this.#reason}` : null);
   }
 
   health(): PublishHealth {
@@ -102,7 +96,7 @@ export class PublishWatch {
     await Promise.all(this.#tasks.map((task) => task.stop()));
   }
 
-  async #check(): Promise<void> {
+  async #check(signal: AbortSignal): Promise<void> {
     const { clock, connection } = this.#options;
     // SQLite increments `data_version` when another connection commits.
     const version = connection.pragma('data_version', { simple: true });
@@ -110,6 +104,7 @@ export class PublishWatch {
     this.#version = version;
     if (this.#waitingSinceMs === null || clock.monotonic() < this.#restUntilMs) return;
     // `#publishNow` has already logged the error.
+    this.#attempt = AbortSignal.any([this.#stopping.signal, signal]);
     await this.publish().catch(() => undefined);
   }
 
@@ -120,7 +115,7 @@ export class PublishWatch {
     // Commits from now on may be missing from this publication.
     this.#waitingSinceMs = null;
     try {
-      const { to } = await this.#options.publish(this.#stopping.signal);
+      const { to } = await this.#options.publish(this.#attempt);
       if (this.#fault !== null) logger.info({ position: to }, 'publishing works again');
       [this.#position, this.#fault, this.#failures] = [to, null, 0];
     } catch (error) {

@@ -1,0 +1,50 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder } from '../../core/process/folder-fault.ts';
+import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
+import { unfinishedPrefix, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
+import {
+  type ExportState,
+  readExportState,
+  readExportStatus,
+  removeUnfinished,
+  rotateExports,
+  writeExportState,
+} from '../../reports/files/export-folder.ts';
+
+/** What the folder process does in folders that a setting names. The first argument of each command is the folder. */
+export const FOLDER_COMMANDS = {
+  makeFolder,
+  listNames,
+  removeFiles(folder: string, names: readonly string[]): void {
+    for (const name of names) rmSync(join(folder, name));
+  },
+  /** Removes what a killed process left of a backup with this name. */
+  removeUnfinishedBackup(folder: string, name: string): void {
+    removeAbandoned(workFolderPrefix(join(folder, name)));
+  },
+  removeUnfinishedBackups,
+  readExportState,
+  readExportStatus: (folder: string, name: string) => readExportStatus({ folder, name }),
+  writeExportState: (folder: string, name: string, state: ExportState) => writeExportState(folder, name, state),
+  removeUnfinishedExport: (folder: string, file: string): void => removeUnfinished(join(folder, file)),
+  rotateExports,
+} as const;
+
+/** Returns the names in a folder; none if it does not exist. */
+export function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Removes what killed processes left of any backup, except of one in progress. */
+export function removeUnfinishedBackups(folder: string): void {
+  for (const name of listNames(folder)) {
+    const prefix = unfinishedPrefix(name);
+    if (prefix !== null) removeAbandoned(join(folder, prefix));
+  }
+}

@@ -1,0 +1,162 @@
+import type { Job } from '../alerts/rules/job-failed/kind.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/durations.ts';
+import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
+import { JobHealth, type JobHealthOptions } from './job-health.ts';
+
+interface DaemonJob {
+  /** Null: a setting has the interval. */
+  readonly intervalMs: number | null;
+  /** Also runs at the start. */
+  readonly atOnce: boolean;
+  /** A run is aborted after this time. */
+  readonly deadlineMs: number;
+  /** The cause of the alert that is open while the job fails, and when the alert is reported again; null: it has none. */
+  readonly alert:
+    | ({ readonly cause: Job } & Pick<JobHealthOptions, 'compareBy'> & { readonly repeatMs?: number })
+    | null;
+  /** The log message for a run that throws. */
+  readonly failed: string;
+}
+
+/**
+ * Every recurring job of the daemon. `startJob` gives each a deadline, a bounded stop and one report for each change of
+ * its health. What a job does is in the file of its name.
+ */
+export const JOBS = {
+  disk: {
+    intervalMs: MINUTE_MS,
+    atOnce: true,
+    deadlineMs: 5 * MINUTE_MS,
+    alert: { cause: 'disk', compareBy: 'state' },
+    failed: 'could not check the ledger disk',
+  },
+  clock: {
+    intervalMs: MINUTE_MS,
+    atOnce: true,
+    deadlineMs: 5 * MINUTE_MS,
+    // Repeated: a command on a machine with another clock may have changed the alert.
+    alert: { cause: 'clock', compareBy: 'state', repeatMs: 10 * MINUTE_MS },
+    failed: 'could not check for times in the future',
+  },
+  checkpoint: {
+    intervalMs: 15 * SECOND_MS,
+    atOnce: false,
+    deadlineMs: 5 * MINUTE_MS,
+    alert: null,
+    failed: 'could not checkpoint the write-ahead log',
+  },
+  retention: {
+    intervalMs: HOUR_MS,
+    atOnce: true,
+    deadlineMs: 10 * MINUTE_MS,
+    alert: null,
+    failed: 'could not prune the ledger',
+  },
+  backup: {
+    intervalMs: 15 * SECOND_MS,
+    atOnce: true,
+    deadlineMs: 6 * HOUR_MS,
+    alert: { cause: 'backup', compareBy: 'detail' },
+    failed: 'backup failed',
+  },
+  exports: {
+    intervalMs: 15 * SECOND_MS,
+    atOnce: true,
+    deadlineMs: 6 * HOUR_MS,
+    alert: { cause: 'export', compareBy: 'detail' },
+    failed: 'could not write the alert about exports',
+  },
+  publish: {
+    intervalMs: 2 * SECOND_MS,
+    atOnce: false,
+    deadlineMs: 6 * HOUR_MS,
+    alert: null,
+    failed: 'could not check the ledger for changes',
+  },
+  publishHealth: {
+    intervalMs: MINUTE_MS,
+    atOnce: false,
+    deadlineMs: 5 * MINUTE_MS,
+    alert: { cause: 'replica', compareBy: 'detail' },
+    failed: 'could not write an alert',
+  },
+  forward: {
+    intervalMs: SECOND_MS,
+    atOnce: false,
+    deadlineMs: 6 * HOUR_MS,
+    alert: null,
+    failed: 'could not forward entries to an outlet',
+  },
+  outletHealth: {
+    intervalMs: 15 * SECOND_MS,
+    atOnce: false,
+    deadlineMs: HOUR_MS,
+    alert: { cause: 'outlet', compareBy: 'detail' },
+    failed: 'could not write an alert',
+  },
+  stale: {
+    intervalMs: MINUTE_MS,
+    atOnce: false,
+    deadlineMs: 5 * MINUTE_MS,
+    alert: null,
+    failed: 'could not check for stale workspaces',
+  },
+  heartbeat: {
+    intervalMs: null,
+    atOnce: true,
+    deadlineMs: 5 * MINUTE_MS,
+    alert: null,
+    failed: 'could not send a heartbeat',
+  },
+  idle: {
+    intervalMs: MINUTE_MS,
+    atOnce: false,
+    deadlineMs: 5 * MINUTE_MS,
+    alert: null,
+    failed: 'could not release memory',
+  },
+} as const satisfies Record<string, DaemonJob>;
+
+type JobName = keyof typeof JOBS;
+type JobWithAlert = { [Name in JobName]: (typeof JOBS)[Name]['alert'] extends null ? never : Name }[JobName];
+type JobWithSetting = { [Name in JobName]: (typeof JOBS)[Name]['intervalMs'] extends null ? Name : never }[JobName];
+
+export type JobDeps = Pick<PeriodicTaskOptions, 'clock' | 'logger'>;
+
+/** Starts a job with the interval of the table. */
+export function startJob(
+  name: Exclude<JobName, JobWithSetting>,
+  deps: JobDeps,
+  work: PeriodicTaskOptions['work'],
+): PeriodicTask {
+  return startWithInterval(name, JOBS[name].intervalMs, deps, work);
+}
+
+/** Starts a job whose interval is a setting. */
+export function startWithInterval(
+  name: JobName,
+  intervalMs: number,
+  { clock, logger }: JobDeps,
+  work: PeriodicTaskOptions['work'],
+): PeriodicTask {
+  const { atOnce, deadlineMs, failed } = JOBS[name];
+  return startPeriodicTask({ clock, logger, intervalMs, atOnce, deadlineMs, failed, work });
+}
+
+/**
+ * Returns the health of a job, which reports each change with `report`. A `report` that returns false has recorded
+ * nothing, and is called again with the next health.
+ */
+export function healthOf(
+  name: JobWithAlert,
+  clock: JobHealthOptions['clock'],
+  report: (detail: string | null) => Promise<unknown>,
+): JobHealth {
+  const alert: NonNullable<DaemonJob['alert']> = JOBS[name].alert;
+  return new JobHealth({
+    clock,
+    compareBy: alert.compareBy,
+    repeatMs: alert.repeatMs ?? null,
+    report: async (detail) => (await report(detail)) !== false,
+  });
+}
