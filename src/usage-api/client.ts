@@ -4,7 +4,8 @@ import { type Randomness, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import type { OriginPool, RequestDispatcher } from '../net/dispatcher.ts';
 import type { ProxySettings } from '../net/proxy.ts';
-import { parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
+import type { UsageItem } from './answers/check-item.ts';
+import { parseUsagePage, type UsagePage } from './answers/check-page.ts';
 import {
   type Dashboard,
   dashboardSchema,

@@ -1,7 +1,9 @@
 /** The service client as a library, exported by the package as `usage-ledger/client`. */
 export { DEFAULT_SIGNING, type SigningScheme } from '../config/signing-scheme.ts';
 export type { RequestDispatcher } from '../net/dispatcher.ts';
-export { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from './answers/check-page.ts';
+export type { UsageItem } from './answers/check-item.ts';
+export { parseUsagePage, type UsagePage } from './answers/check-page.ts';
+export type { PageWhere } from './answers/page-faults.ts';
 export type { Dashboard, EmbedToken } from './answers/parse-response.ts';
 export {
   type CallOptions,

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import type { UsageItem, UsagePage } from './answers/check-page.ts';
+import type { UsageItem } from './answers/check-item.ts';
+import type { UsagePage } from './answers/check-page.ts';
 import type { UsageQuery } from './request-checks.ts';
 
 /** The records to list: all of the workspace, or those of one tenant. */

@@ -26,7 +26,9 @@ import { digestOfPage } from '../ledger/journal/staging/page-log.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
 import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
 import type { WalkFlaws } from '../ledger/journal/staging/walk-flaws.ts';
-import { type PageWhere, parseUsagePage, type UsageItem, type UsagePage } from '../usage-api/answers/check-page.ts';
+import type { UsageItem } from '../usage-api/answers/check-item.ts';
+import { parseUsagePage, type UsagePage } from '../usage-api/answers/check-page.ts';
+import type { PageWhere } from '../usage-api/answers/page-faults.ts';
 import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 

@@ -13,7 +13,7 @@ import {
   workspacesOfTenant,
 } from '../../reports/queries/tenants.ts';
 import { USAGE_COLUMNS, type UsageRow, usageRows } from '../../reports/queries/usage.ts';
-import type { UsageItem } from '../../usage-api/answers/check-page.ts';
+import type { UsageItem } from '../../usage-api/answers/check-item.ts';
 import type { UsageApiClient } from '../../usage-api/client.ts';
 import type { Context } from '../../wiring/context.ts';
 import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';

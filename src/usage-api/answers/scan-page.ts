@@ -1,6 +1,9 @@
 import type { Period } from '../../core/period.ts';
 import { randomId } from '../../core/randomness.ts';
-import { isBillingMonth, MAX_TENANT_ID_BYTES, type PageWhere, parseUsagePage } from './check-page.ts';
+import { isBillingMonth } from './billing-month.ts';
+import { MAX_TENANT_ID_BYTES } from './check-item.ts';
+import { parseUsagePage } from './check-page.ts';
+import type { PageWhere } from './page-faults.ts';
 
 /** The records of a page in createColumns. Scanning the next page overwrites them. */
 export interface ScannedPage {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { hasNoRoomToRepeat, parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
+import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
 import { findRepeatedMember } from '../../../src/usage-api/answers/parse-json.ts';
+import { hasNoRoomToRepeat } from '../../../src/usage-api/answers/room-to-repeat.ts';
 import { item, page } from '../service-double.ts';
 
 const parse = (text: string) => parseUsagePage(new TextEncoder().encode(text), { page: 7, workspaceId: 'ws-1' });

@@ -4,7 +4,8 @@ import { AppError, summarizeError } from '../../../core/errors.ts';
 import { addPeriods } from '../../../core/period.ts';
 import type { Redactor } from '../../../core/text/redact.ts';
 import { counted } from '../../../core/text/words.ts';
-import { parseUsagePage, type UsageItem, type UsagePage } from '../../../usage-api/answers/check-page.ts';
+import type { UsageItem } from '../../../usage-api/answers/check-item.ts';
+import { parseUsagePage, type UsagePage } from '../../../usage-api/answers/check-page.ts';
 import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
 import { type Finding, warn } from '../finding.ts';
 

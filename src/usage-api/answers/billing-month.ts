@@ -1,0 +1,39 @@
+import { parseDateTime } from '../../core/date-time.ts';
+import { isPeriod, periodBounds } from '../../core/period.ts';
+
+/**
+ * A bound may differ this much from the month in UTC: time zones and inclusive ends shift it by less, another billing
+ * cycle by more.
+ */
+const MAX_BOUND_OFFSET_MS = 86_400_000;
+/** `lastBounds` is cleared at this size, so that a service that invents dates cannot fill the memory. */
+const MAX_REMEMBERED_PERIODS = 4096;
+/** The last bounds of each period, so that the usual record costs one look-up and two comparisons. */
+const lastBounds = new Map<string, { start: string; end: string }>();
+
+/** Reports that `period` is a month and that its bounds are date-times within a day of the calendar month in UTC. */
+export function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
+  if (typeof period !== 'string' || typeof start !== 'string' || typeof end !== 'string') return false;
+  const bounds = lastBounds.get(period);
+  if (bounds !== undefined && bounds.start === start && bounds.end === end) return true;
+  if (!isPeriod(period) || parseDateTime(start) === null || parseDateTime(end) === null) return false;
+  if (findStrayBound(period, start, end) !== null) return false;
+  if (lastBounds.size >= MAX_REMEMBERED_PERIODS) lastBounds.clear();
+  lastBounds.set(period, { start, end });
+  return true;
+}
+
+/** Finds the bound that is more than a day from the calendar month in UTC, and the expected value; null if both fit. */
+export function findStrayBound(
+  period: string,
+  start: string,
+  end: string,
+): { field: 'period_start' | 'period_end'; expected: string } | null {
+  const month = periodBounds(period);
+  if (isOffByMoreThanADay(start, month.start)) return { field: 'period_start', expected: month.start };
+  return isOffByMoreThanADay(end, month.end) ? { field: 'period_end', expected: month.end } : null;
+}
+
+function isOffByMoreThanADay(text: string, expected: string): boolean {
+  return Math.abs((parseDateTime(text) ?? Number.NaN) - Date.parse(expected)) > MAX_BOUND_OFFSET_MS;
+}
