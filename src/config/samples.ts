@@ -2,8 +2,8 @@ import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { isAbsolute, join, relative } from 'node:path';
 import { z } from 'zod';
 import { AppError } from '../core/errors.ts';
-import { NO_RESTART_EXIT_CODES } from '../core/process/exit-codes.ts';
 import { packageFile } from '../core/process/package-file.ts';
+import { NO_RESTART_EXIT_CODES } from './exit-codes.ts';
 import { CONFIG_FILE_NAME } from './load.ts';
 import { notes, workspaceSettings } from './schema/workspace-settings.ts';
 

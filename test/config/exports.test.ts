@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { FINANCE_VIEWS } from '../../src/core/text/finance-views.ts';
+import { FINANCE_VIEWS } from '../../src/config/schema/finance-views.ts';
 import { financeViews } from '../../src/reports/queries/finance-view.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { configCases, failure, shownInSample } from './config-cases.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
+import { NO_RESTART_EXIT_CODES } from '../../src/config/exit-codes.ts';
 import { composeFile, type Installation, pm2File, systemdUnit } from '../../src/config/samples.ts';
-import { NO_RESTART_EXIT_CODES } from '../../src/core/process/exit-codes.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const USER = { name: 'ada', uid: 1001, gid: 1002 };

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { Argument, Option } from 'commander';
+import { FINANCE_VIEWS } from '../../config/schema/finance-views.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
-import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/sheet-formats.ts';
 import { writeWorkbook } from '../../reports/files/write-sheet.ts';
 import type { Sheet } from '../../reports/formats/columns.ts';

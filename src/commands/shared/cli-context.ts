@@ -1,10 +1,10 @@
 import { Command, type Help } from 'commander';
+import { exitCodeOf } from '../../config/exit-codes.ts';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { AppError, ConfigError, messageOf, summarizeError, systemFault } from '../../core/errors.ts';
 import { humanLogLine, type LogDestination } from '../../core/logger.ts';
-import { exitCodeOf } from '../../core/process/exit-codes.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { renderJson } from '../../reports/formats/json.ts';

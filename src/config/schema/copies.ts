@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { FINANCE_VIEWS } from '../../core/text/finance-views.ts';
 import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
+import { FINANCE_VIEWS } from './finance-views.ts';
 import { address, caFile, camelCased, cron, cronRemedy, nullable, obeys, refineAll, secret } from './kinds.ts';
 
 const KEEP = 'Give how many files stay, a whole number from 1 to 1000, such as 7';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FINANCE_VIEWS } from '../../../../src/core/text/finance-views.ts';
+import { FINANCE_VIEWS } from '../../../../src/config/schema/finance-views.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { createLinkDigests } from '../../../../src/ledger/journal/runs/digest.ts';
 import { largestChangesOfRun } from '../../../../src/ledger/journal/runs/run-facts.ts';

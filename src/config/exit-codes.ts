@@ -1,4 +1,4 @@
-import type { AppError } from '../errors.ts';
+import type { AppError } from '../core/errors.ts';
 
 /** Exit codes that process managers must not restart after, because a person has to change something first. */
 export const NO_RESTART_EXIT_CODES = [2] as const;
