@@ -157,7 +157,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'restore',
     takes: '[options] <file>',
     description: 'Verify a backup and replace the ledger with it; the old ledger is kept. Stop the daemon first.',
-    load: async () => (await import('./ledger/backup.ts')).restoreCommand,
+    load: async () => (await import('./ledger/restore.ts')).restoreCommand,
   },
   {
     name: 'publish',
@@ -200,7 +200,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     takes: '[options]',
     description: 'Create the ledger, or migrate it to the current schema. The daemon does this at its start.',
     writes: true,
-    load: async () => (await import('./ledger/backup.ts')).migrateCommand,
+    load: async () => (await import('./ledger/migrate.ts')).migrateCommand,
   },
 ];
 
