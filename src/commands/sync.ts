@@ -12,7 +12,8 @@ import { type LargestChange, largestChangesOfRun } from '../ledger/journal/runs/
 import { copyLedger } from '../ledger/store/file/ledger-file.ts';
 import { openForWriting, openReader } from '../ledger/store/file/open.ts';
 import { formatInteger } from '../reports/formats/columns.ts';
-import type { SyncOutcome, SyncProgress } from '../sync/run.ts';
+import type { SyncOutcome } from '../sync/run.ts';
+import type { SyncProgress } from '../sync/walk-until-verified.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from './shared/cli-context.ts';
 import { parsePeriodWindow } from './shared/options.ts';

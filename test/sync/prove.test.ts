@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WalkFacts } from '../../src/ledger/journal/staging/staging.ts';
-import { judgeWalk, type Sign, signsOfMovement } from '../../src/sync/run.ts';
+import { judgeWalk, type Sign, signsOfMovement } from '../../src/sync/judge-walk.ts';
 
 /** A clean walk over 3 pages of 250 records. */
 const CLEAN: WalkFacts = {

@@ -81,7 +81,7 @@ export interface WalkRecord {
   finishedAtMs: number;
   facts: WalkFacts;
   verdict: WalkVerdict;
-  /** Stable names of the detected signs of movement, see src/sync/run.ts. */
+  /** Stable names of the detected signs of movement, see src/sync/judge-walk.ts. */
   signs: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface Window {
   to: Period | null;
 }
 
-/** The facts about one complete pass over the pages; src/sync/run.ts decides on them. */
+/** The facts about one complete pass over the pages; src/sync/judge-walk.ts decides on them. */
 export interface WalkFacts {
   pages: number;
   records: number;

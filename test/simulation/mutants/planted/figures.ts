@@ -8,11 +8,15 @@ export const FIGURES: Planted = {
       'if (!verified.walk.facts.unchanged) await',
       'if (verified.walk.facts.records > 0) await',
     ],
+  },
+  'src/sync/judge-walk.ts': {
     'totals-not-compared': [
       'a listing that announces more records than it gives is published',
       "if (facts.distinctKeys !== facts.totalRecords) signs.push('records_missing');",
       "if (facts.distinctKeys > facts.totalRecords) signs.push('records_missing');",
     ],
+  },
+  'src/sync/withdrawals.ts': {
     'withdrawn-without-asking': [
       'what a listing leaves out twice is withdrawn, although the tenant’s own history has it',
       "periods.has(key.period) ? 'unconfirmed' : 'withdrawals'",

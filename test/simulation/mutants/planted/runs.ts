@@ -26,12 +26,14 @@ export const RUNS: Planted = {
       'if (leftMs > LEASE_MS && !gone) {',
     ],
   },
-  'src/sync/run.ts': {
+  'src/sync/run-lease.ts': {
     'leases-not-renewed': [
       'a run of more than a minute is overtaken although its process lives',
       'every(deps.clock, LEASE_MS / 3,',
       'every(deps.clock, LEASE_MS * 300,',
     ],
+  },
+  'src/sync/run.ts': {
     'stops-are-faults': [
       'a stop of the daemon in the middle of a run is half-way to a page at night',
       'request.signal.aborted ? null',

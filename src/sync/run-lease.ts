@@ -1,0 +1,19 @@
+import { every } from '../core/clock.ts';
+import { type ClaimedRun, LEASE_MS } from '../ledger/journal/runs/claim-run.ts';
+import { FencedError } from '../ledger/store/file/sqlite-errors.ts';
+import type { SyncDeps } from './sync-deps.ts';
+
+/** Renews the lease during the run; the signal aborts when another run takes the workspace. */
+export function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
+  const lost = new AbortController();
+  const stop = every(deps.clock, LEASE_MS / 3, () => {
+    deps.writer.renewLease({ runKey: claimed.runKey, nowMs: deps.clock.now() }).then(
+      (held) => {
+        if (!held)
+          lost.abort(new FencedError(`another run has taken workspace ${JSON.stringify(claimed.workspaceId)}`));
+      },
+      (error: unknown) => deps.logger.warn({ err: error, runId: claimed.runId }, 'the lease could not be renewed'),
+    );
+  });
+  return { signal: lost.signal, stop };
+}

@@ -1,0 +1,78 @@
+import { summarizeError } from '../core/errors.ts';
+import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
+import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
+import { periodsOf, type SyncDeps } from './sync-deps.ts';
+import { implausible, requirePlausible } from './walk.ts';
+
+/** Histories that one run reads; the remaining tenants wait for the next run. */
+const MAX_HISTORIES = 200;
+const HISTORY_PER_PAGE = 100;
+
+interface AskedHistories {
+  /** Keys missing from two walks of different runs and from the tenant's own history. */
+  withdrawals: AbsentKey[];
+  /** Keys still absent after the look at their history: other keys come first next time. */
+  unconfirmed: AbsentKey[];
+}
+
+/**
+ * Reads the histories of tenants with keys that two walks missed, longest waiting first. Runs before the transaction
+ * that applies. A history that cannot be read withdraws nothing.
+ */
+export async function confirmWithdrawals(
+  deps: SyncDeps,
+  run: ClaimedRun,
+  signal: AbortSignal,
+): Promise<AskedHistories> {
+  const absent = await deps.writer.absentAgain({ runKey: run.runKey });
+  const byTenant = new Map<string, AbsentKey[]>();
+  for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
+  const asked: AskedHistories = { withdrawals: [], unconfirmed: [] };
+  for (const [tenantId, keys] of [...byTenant].slice(0, MAX_HISTORIES)) {
+    try {
+      const periods = await readHistory(deps, run, tenantId, signal);
+      for (const key of keys) asked[periods.has(key.period) ? 'unconfirmed' : 'withdrawals'].push(key);
+    } catch (error) {
+      signal.throwIfAborted();
+      asked.unconfirmed.push(...keys);
+      const { code, message } = summarizeError(error);
+      deps.logger.warn(
+        { runId: run.runId, code, reason: message },
+        'a history could not be read: none of its records is withdrawn',
+      );
+    }
+  }
+  return asked;
+}
+
+/** Returns the periods in a tenant's own history; empty when the service no longer knows the tenant. */
+async function readHistory(
+  { source, pace, workspace }: SyncDeps,
+  { window }: ClaimedRun,
+  tenantId: string,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const periods = new Set<string>();
+  const limits = periodsOf(window);
+  let totalPages = 1;
+  for (let page = 1; page <= totalPages; page += 1) {
+    await pace(signal);
+    try {
+      const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
+      const answer = await source.getTenantUsage(tenantId, query, { signal, beforeRetry: pace });
+      const known = periods.size;
+      for (const { period } of answer.usage) periods.add(period);
+      if (page > 1 && periods.size === known) throw implausible(`page ${page} of a history has no new month`);
+      totalPages = answer.total_pages;
+      if (page === 1) {
+        const { usage, total_pages, total_records } = answer;
+        requirePlausible({ records: usage.length, totalPages: total_pages, totalRecords: total_records }, workspace);
+      }
+    } catch (error) {
+      // Only for the first page: a missing later page means that the history changed.
+      if (page === 1 && summarizeError(error).code === 'not_found') return periods;
+      throw error;
+    }
+  }
+  return periods;
+}
