@@ -41,9 +41,9 @@ export class DeadlineError extends OutboundError {
 }
 
 /** A request that cannot be built: the same request would fail again. */
-export class UnsendableError extends OutboundError {
+export class InvalidHttpRequestError extends OutboundError {
   constructor(code: string) {
-    super('unsendable', `the request cannot be built (${code})`, {
+    super('invalid_http_request', `the request cannot be built (${code})`, {
       hint: 'check the address and the credentials for characters that HTTP does not allow',
       neverSent: true,
     });
@@ -66,7 +66,7 @@ export function unreachableError(code: string): UnreachableError {
 export function toOutboundError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const code = errorCode(thrown) ?? 'unknown';
-  if (isRequestDefect(code)) return new UnsendableError(code);
+  if (isRequestDefect(code)) return new InvalidHttpRequestError(code);
   return (isRefusedConnect(thrown) ? null : systemFault(thrown)) ?? unreachableError(code);
 }
 

@@ -13,7 +13,7 @@ test.each([
   ['ETIMEDOUT', 'connection timed out (ETIMEDOUT)'],
   ['UND_ERR_CONNECT_TIMEOUT', 'connection timed out (UND_ERR_CONNECT_TIMEOUT)'],
   ['CERT_HAS_EXPIRED', "the server's certificate has expired (CERT_HAS_EXPIRED)"],
-  ['ESOMETHING', 'ESOMETHING'],
+  ['E_OTHER', 'E_OTHER'],
 ])('%s reads %j', (code, text) => {
   expect(connectionFault(code).text).toBe(text);
   expect(toOutboundError(failed(code)).message).toBe(`the connection failed: ${text}`);
@@ -30,7 +30,7 @@ test.each([
   expect(toOutboundError(failed(code))).toMatchObject({ neverSent: true });
 });
 
-test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'ESOMETHING', 'unknown'])(
+test.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'E_OTHER', 'unknown'])(
   'after %s the server may have the request',
   (code) => {
     expect(connectionFault(code).neverSent).toBe(false);
@@ -49,7 +49,10 @@ test('an error shows its code and never its text, which may quote headers', () =
     const shown = toOutboundError(error);
     expect(`${shown.message} ${shown.hint} ${shown.cause}`).not.toContain('secret');
   }
-  expect(toOutboundError(failed('UND_ERR_INVALID_ARG'))).toMatchObject({ code: 'unsendable', neverSent: true });
+  expect(toOutboundError(failed('UND_ERR_INVALID_ARG'))).toMatchObject({
+    code: 'invalid_http_request',
+    neverSent: true,
+  });
 });
 
 test('a full disk while a response is stored is a fault of this machine; a connection that a firewall forbids is not', () => {

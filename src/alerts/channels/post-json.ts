@@ -1,7 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { AddressRefusedError } from '../../net/address-guard.ts';
 import { HttpClient, type HttpClientOptions, type HttpResponse, readStart } from '../../net/http-client.ts';
-import { OutboundError, reasonOf, UnsendableError } from '../../net/outbound-errors.ts';
+import { InvalidHttpRequestError, OutboundError, reasonOf } from '../../net/outbound-errors.ts';
 import { ProxyRefusedError } from '../../net/proxy-refusal.ts';
 import type { Failure, ReadBody } from './accepted-bodies.ts';
 import type { DeliveryResult } from './channel.ts';
@@ -71,7 +71,8 @@ export function failedRequest(error: unknown): Extract<DeliveryResult, { reason:
   if (!(error instanceof AppError)) throw error;
   const reason = reasonOf(error);
   // The next attempt would fail alike until the configuration changes.
-  if (error instanceof AddressRefusedError || error instanceof UnsendableError) return { outcome: 'rejected', reason };
+  if (error instanceof AddressRefusedError || error instanceof InvalidHttpRequestError)
+    return { outcome: 'rejected', reason };
   const unknown = !(error instanceof OutboundError && error.neverSent);
   const retry = { outcome: 'retry' as const, reason, retryAfterMs: null, unknown };
   return error instanceof ProxyRefusedError ? { ...retry, isDenial: error.isDenial } : retry;
