@@ -1,7 +1,7 @@
 import type { Job } from '../alerts/rules/job-failed/kind.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../core/durations.ts';
 import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
-import { JobHealth, type JobHealthOptions } from './job-health.ts';
+import { ReportedHealth, type ReportedHealthOptions } from './reported-health.ts';
 
 interface DaemonJob {
   /** Null: a setting has the interval. */
@@ -12,7 +12,7 @@ interface DaemonJob {
   readonly deadlineMs: number;
   /** The cause of the alert that is open while the job fails, and when the alert is reported again; null: it has none. */
   readonly alert:
-    | ({ readonly cause: Job } & Pick<JobHealthOptions, 'compareBy'> & { readonly repeatMs?: number })
+    | ({ readonly cause: Job } & Pick<ReportedHealthOptions, 'compareBy'> & { readonly repeatMs?: number })
     | null;
   /** The log message for a run that throws. */
   readonly failed: string;
@@ -56,7 +56,8 @@ export const JOBS = {
     intervalMs: 15 * SECOND_MS,
     atOnce: true,
     deadlineMs: 6 * HOUR_MS,
-    alert: { cause: 'backup', compareBy: 'detail' },
+    // Every attempt is reported: attempts are rare, and each brings the alert of the ledger up to date.
+    alert: { cause: 'backup', compareBy: 'detail', repeatMs: 0 },
     failed: 'backup failed',
   },
   exports: {
@@ -149,11 +150,11 @@ export function startWithInterval(
  */
 export function healthOf(
   name: JobWithAlert,
-  clock: JobHealthOptions['clock'],
+  clock: ReportedHealthOptions['clock'],
   report: (detail: string | null) => Promise<unknown>,
-): JobHealth {
+): ReportedHealth {
   const alert: NonNullable<DaemonJob['alert']> = JOBS[name].alert;
-  return new JobHealth({
+  return new ReportedHealth({
     clock,
     compareBy: alert.compareBy,
     repeatMs: alert.repeatMs ?? null,

@@ -18,8 +18,8 @@ import { checkOutlet, findRefusedEntries, type OutletDifference } from '../../ou
 import type { Receiver } from '../../outlets/receiver.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { Writer } from '../../writer/writer.ts';
-import type { JobHealth } from '../job-health.ts';
 import { healthOf, startJob } from '../jobs.ts';
+import type { ReportedHealth } from '../reported-health.ts';
 
 /** Held entries are retried less often than new entries are sent: tenants rarely get a new name. */
 const HELD_RETRY_INTERVAL_MS = 15_000;
@@ -90,7 +90,7 @@ class OutletWatch {
   /** Differences found by the last comparison, and the monotonic time of the second one that has to confirm them. */
   #suspected: { differences: readonly OutletDifference[]; againAtMs: number } | null = null;
   #cannotReadBack = false;
-  readonly #health: JobHealth;
+  readonly #health: ReportedHealth;
 
   constructor(options: OutletWatchOptions) {
     this.#options = options;

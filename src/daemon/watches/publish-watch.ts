@@ -6,8 +6,8 @@ import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { PublishReport } from '../../publish/publish-ledger.ts';
 import { publishLag } from '../../publish/standing.ts';
-import type { JobHealth } from '../job-health.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
+import type { ReportedHealth } from '../reported-health.ts';
 
 const PUBLISH_RETRY = { baseMs: 2_000, maxMs: 5 * 60_000 };
 
@@ -47,7 +47,7 @@ export class PublishWatch {
   #fault: PublishHealth['fault'] = null;
   /** The fault with its remedy. */
   #reason = '';
-  readonly #health: JobHealth;
+  readonly #health: ReportedHealth;
   /** Aborts the current attempt on stop or at its deadline. */
   #attempt: AbortSignal;
 

@@ -1,10 +1,10 @@
 import type { Clock } from '../core/clock.ts';
 
-export interface JobHealthOptions {
+export interface ReportedHealthOptions {
   clock: Pick<Clock, 'monotonic'>;
   /** `state`: only failing and healthy differ; `detail`: another description is reported, too. */
   compareBy: 'state' | 'detail';
-  /** An unchanged state is reported again after this time; null: never. */
+  /** An unchanged state is reported again after this time, with 0 at every report; null: never. */
   repeatMs: number | null;
   /** Raises the alert about the job, or ends it with null. Returns false if it could not be recorded. */
   report(detail: string | null): Promise<boolean>;
@@ -14,12 +14,12 @@ export interface JobHealthOptions {
  * The health of a job as last reported. Reports each change once. The first health is reported in any case, because a
  * previous daemon may have left the alert open. A report that fails is repeated with the next health.
  */
-export class JobHealth {
-  readonly #options: JobHealthOptions;
+export class ReportedHealth {
+  readonly #options: ReportedHealthOptions;
   #reported: string | null | undefined;
   #reportedMs = 0;
 
-  constructor(options: JobHealthOptions) {
+  constructor(options: ReportedHealthOptions) {
     this.#options = options;
   }
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { JobHealth, type JobHealthOptions } from '../../src/daemon/job-health.ts';
+import { ReportedHealth, type ReportedHealthOptions } from '../../src/daemon/reported-health.ts';
 import { testClock } from '../support/time/test-clock.ts';
 
-function play(options: Partial<JobHealthOptions> = {}) {
+function play(options: Partial<ReportedHealthOptions> = {}) {
   const clock = testClock();
   const reported: (string | null)[] = [];
-  const health = new JobHealth({
+  const health = new ReportedHealth({
     clock,
     compareBy: 'detail',
     repeatMs: null,
