@@ -2,8 +2,8 @@
 import { useCompileCache } from './core/process/compile-cache.ts';
 import { nodeVersionFault } from './core/process/node-version.ts';
 
-const fault = nodeVersionFault(process.versions.node);
-if (fault === null) {
+const nodeFault = nodeVersionFault(process.versions.node);
+if (nodeFault === null) {
   useCompileCache(process.env);
   // Imported only here: a Node that is too old cannot parse the rest, or crashes in SQLite's native module.
   void import('./commands/command-list.ts').then(async ({ startThreadFor }) => {
@@ -22,6 +22,6 @@ if (fault === null) {
     process.channel?.unref();
   });
 } else {
-  process.stderr.write(`error: ${fault}\n`);
+  process.stderr.write(`error: ${nodeFault}\n`);
   process.exitCode = 2;
 }

@@ -139,13 +139,13 @@ async function serveLocked(context: Context, run: DaemonRun): Promise<void> {
   if (lock === null) return;
   void stop.requested.then(() => lock.stopping());
   try {
-    await serve(context, run, { lock, signal: abort.signal });
+    await serveDaemon(context, run, { lock, signal: abort.signal });
   } finally {
     lock.release();
   }
 }
 
-async function serve(
+async function serveDaemon(
   context: Context,
   { stop, reloads, load }: DaemonRun,
   { lock, signal }: { lock: DaemonLock; signal: AbortSignal },

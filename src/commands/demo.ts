@@ -60,7 +60,7 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
 
     const shell = shellIn(cli, folder, stop);
     const withDaemon = findOnPath('redis-server', cli.io.env.PATH ?? '') !== null;
-    if (withDaemon) releasers.push(await startDaemon(cli, folder, stop));
+    if (withDaemon) releasers.push(await startDemoDaemon(cli, folder, stop));
     else {
       await shell('sync');
       await shell('rates', 'apply', '--yes');
@@ -166,7 +166,7 @@ function shellIn(cli: CliContext, folder: string, signal: AbortSignal): (...argv
 }
 
 /** Starts the daemon as a child process and prints its log. Resolves, after its first applied run, with a function that stops it. */
-async function startDaemon(cli: CliContext, folder: string, stop: AbortSignal): Promise<() => Promise<void>> {
+async function startDemoDaemon(cli: CliContext, folder: string, stop: AbortSignal): Promise<() => Promise<void>> {
   cli.print('\n$ usage-ledger daemon');
   const child = spawn(process.execPath, [script(), 'daemon'], {
     cwd: folder,

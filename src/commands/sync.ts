@@ -64,7 +64,7 @@ async function syncAll(
   options: SyncOptions,
   window: { from?: Period; to?: Period },
   stop: AbortSignal,
-): Promise<{ reports: WorkspaceReport[]; notifications: Deliveries | null }> {
+): Promise<{ reports: WorkspaceReport[]; notifications: DeliveryCounts | null }> {
   const { workspace, dryRun = false } = options;
   // No run can be applied without the writer, so its death aborts the requests to the service.
   const death = new AbortController();
@@ -150,7 +150,7 @@ function reportOutcome(cli: CliContext, context: Context, outcome: SyncOutcome, 
   };
 }
 
-interface Deliveries {
+interface DeliveryCounts {
   delivered: number;
   /** Left for the daemon or the next sync. */
   pending: number;
@@ -158,8 +158,8 @@ interface Deliveries {
 }
 
 /** Composes and sends due notifications until none is left. Each message is tried once. */
-async function deliverDue(context: Context, signal: AbortSignal): Promise<Deliveries> {
-  const deliveries: Deliveries = { delivered: 0, pending: 0, dead: 0 };
+async function deliverDue(context: Context, signal: AbortSignal): Promise<DeliveryCounts> {
+  const deliveries: DeliveryCounts = { delivered: 0, pending: 0, dead: 0 };
   for (;;) {
     await context.compose();
     const due = context.dueDeliveries(DELIVERY_BATCH);
@@ -199,7 +199,7 @@ function printOutcome(
   for (const alert of changes) cli.print(`  ${alertLine(alert, dryRun)}`);
 }
 
-function noteFailed(cli: CliContext, { pending, dead }: Deliveries): void {
+function noteFailed(cli: CliContext, { pending, dead }: DeliveryCounts): void {
   if (pending + dead === 0) return;
   cli.note(`${counted(pending, 'notification')} left for the daemon or the next sync; ${dead} given up`);
 }

@@ -58,12 +58,12 @@ function requireVerifiedTls(env: NodeJS.ProcessEnv): void {
   throw new ConfigError(null, [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', message, hint }]);
 }
 
-interface Found {
+interface FoundConfig {
   file: string;
   namedBy: string;
 }
 
-function findFile({ file, env, cwd }: LoadOptions): Found | null {
+function findFile({ file, env, cwd }: LoadOptions): FoundConfig | null {
   if (file !== undefined) return { file: resolve(cwd, file), namedBy: '--config' };
   const here = resolve(cwd, CONFIG_FILE_NAME);
   if (existsSync(here)) return { file: here, namedBy: CONFIG_FILE_NAME };
@@ -71,13 +71,13 @@ function findFile({ file, env, cwd }: LoadOptions): Found | null {
   return named ? { file: resolve(cwd, named), namedBy: 'USAGE_LEDGER_CONFIG' } : null;
 }
 
-function loadFile(found: Found, { env, amend }: LoadOptions): Promise<Config> {
+function loadFile(found: FoundConfig, { env, amend }: LoadOptions): Promise<Config> {
   const { file } = found;
   const { value, faults, emptied } = readFound(found, env);
   return build(value, { file, folder: dirname(file), faults, emptied, env }, amend);
 }
 
-function readFound({ file, namedBy }: Found, env: NodeJS.ProcessEnv): Interpolated {
+function readFound({ file, namedBy }: FoundConfig, env: NodeJS.ProcessEnv): Interpolated {
   return readSettings(file, {
     namedBy,
     env,

@@ -8,19 +8,19 @@ import { camelCased, type Exactly, READ_ONCE } from './schema/kinds.ts';
 import { settingsOf, workspaceSchema } from './schema/workspace-settings.ts';
 import type { Budget, Config, ProxyConfig } from './types.ts';
 
-export interface Source {
+export interface ConfigSource {
   file: string | null;
   folder: string;
   proxy: ProxyConfig | null;
 }
 
 /** Resolves the settings of a file: paths become absolute, and each workspace gets the settings that apply to it. */
-export function resolveConfig(document: FileConfig, source: Source): Config {
+export function resolveConfig(document: FileConfig, source: ConfigSource): Config {
   const config = resolveSettings(document, source);
   return config satisfies Exactly<Config, typeof config>;
 }
 
-function resolveSettings(document: FileConfig, { file, folder, proxy }: Source) {
+function resolveSettings(document: FileConfig, { file, folder, proxy }: ConfigSource) {
   const { path, checkpoint_key_file: keyFile, ...ledger } = document.ledger;
   const ledgerPath = ledgerPlace(resolve(folder, path), file);
   const beside = (name: string, given: string | undefined) =>
@@ -68,7 +68,7 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: Source) 
     focus: document.focus,
     workspaces: document.workspaces.map((own) => {
       const workspace = workspaceSchema.parse(settingsOf(own, document.defaults), READ_ONCE);
-      return { ...workspace, alerts: { ...workspace.alerts, ...budgetsOf(workspace.id, document.budgets) } };
+      return { ...workspace, alerts: { ...workspace.alerts, ...resolveBudgets(workspace.id, document.budgets) } };
     }),
     alerts: { channels: document.alerts.channels },
     heartbeats: document.alerts.heartbeats,
@@ -76,7 +76,7 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: Source) 
   };
 }
 
-function budgetsOf(workspaceId: string, all: FileConfig['budgets']): { budgets?: readonly Budget[] } {
+function resolveBudgets(workspaceId: string, all: FileConfig['budgets']): { budgets?: readonly Budget[] } {
   const own = all.filter(({ workspace }) => workspace === undefined || workspace === workspaceId);
   return own.length === 0 ? {} : { budgets: own.map(({ workspace, ...budget }) => budget) };
 }

@@ -236,7 +236,12 @@ export interface PublishConfig {
   unreadyWhenStale: boolean;
 }
 
-export type OutletConfig = WebhookOutlet | StripeOutlet | MetronomeOutlet | OpenmeterOutlet | LagoOutlet;
+export type OutletConfig =
+  | WebhookOutletSettings
+  | StripeOutletSettings
+  | MetronomeOutletSettings
+  | OpenmeterOutletSettings
+  | LagoOutletSettings;
 
 interface OutletSettings {
   /** `name`: the ledger records sent events under it. */
@@ -258,7 +263,7 @@ interface OutletSettings {
   ca?: string;
 }
 
-interface WebhookOutlet extends OutletSettings {
+interface WebhookOutletSettings extends OutletSettings {
   type: 'webhook';
   /** `secrets`, or `secret`: each of them signs. */
   secrets: readonly string[];
@@ -276,21 +281,21 @@ interface MeterOutlet extends OutletSettings {
   meter: string;
 }
 
-interface StripeOutlet extends MeterOutlet {
+interface StripeOutletSettings extends MeterOutlet {
   type: 'stripe';
 }
 
-interface MetronomeOutlet extends MeterOutlet {
+interface MetronomeOutletSettings extends MeterOutlet {
   type: 'metronome';
 }
 
-interface OpenmeterOutlet extends Omit<MeterOutlet, 'token'> {
+interface OpenmeterOutletSettings extends Omit<MeterOutlet, 'token'> {
   type: 'openmeter';
   /** `token`: null for a server that asks for none. */
   token: string | null;
 }
 
-interface LagoOutlet extends MeterOutlet {
+interface LagoOutletSettings extends MeterOutlet {
   type: 'lago';
 }
 

@@ -75,7 +75,7 @@ export async function waitForResult<Done extends object>(
   child.on('message', (message) => {
     answer = message as ChildResult<Done>;
   });
-  const end = await endOf(child).catch((cause: Error) => {
+  const end = await childEnd(child).catch((cause: Error) => {
     const message = `could not start the process that ${does}: ${cause.message}`;
     throw new AppError(crashed, message, { cause, retryable: true });
   });
@@ -85,7 +85,7 @@ export async function waitForResult<Done extends object>(
 }
 
 /** Resolves with the exit code or signal; rejects if the process cannot be started, because then no `exit` event follows. */
-function endOf(child: ChildProcess): Promise<string> {
+function childEnd(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(signal ?? `code ${code}`));

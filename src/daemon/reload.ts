@@ -33,7 +33,7 @@ export function createReload({ context, daemon, load, lock }: ReloadOptions): On
       logger.info({ workspaces: config.workspaces.length, needsRestart }, 'configuration reloaded');
       await publishResult({ readAt: at, needsRestart }, null);
     } catch (error) {
-      const faults = faultsOf(error);
+      const faults = configFaults(error);
       const texts = faults.map(({ path, message }) => `${path} ${message}`);
       logger.error({ reason: texts.join('; ') }, 'configuration rejected, the previous one stays active');
       await publishResult({ refused: { at, faults } }, texts.join('; '));
@@ -48,7 +48,7 @@ export function createReload({ context, daemon, load, lock }: ReloadOptions): On
   });
 }
 
-function faultsOf(error: unknown): readonly ConfigFault[] {
+function configFaults(error: unknown): readonly ConfigFault[] {
   if (error instanceof ConfigError) return error.faults;
   const { message, hint = 'run `usage-ledger doctor`' } = summarizeError(error);
   return [{ path: 'configuration', message, hint }];

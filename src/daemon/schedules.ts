@@ -1,13 +1,11 @@
 import type { Config, WorkspaceConfig } from '../config/types.ts';
 import { isoTime, type WallClock } from '../core/clock.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
-import { SlotLog } from '../ledger/journal/runs/slot-log.ts';
+import { type SlotKind, SlotLog } from '../ledger/journal/runs/slot-log.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { runs } from '../ledger/store/schema/run-tables.ts';
 import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
-
-type SlotKind = 'scheduled' | 'reconcile';
 
 export interface WorkspaceSchedule {
   key: string;

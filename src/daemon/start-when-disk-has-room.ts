@@ -19,7 +19,7 @@ export async function startWhenDiskHasRoom(context: Context, signal: AbortSignal
   const { clock, logger, config } = context;
   let unrecorded: UnrecordedFault | null = null;
   while (!signal.aborted) {
-    const fault = faultOf(freeBytesAt(dirname(config.ledger.path))) ?? (await tryStart(context, unrecorded));
+    const fault = spaceFault(freeBytesAt(dirname(config.ledger.path))) ?? (await tryStart(context, unrecorded));
     if (typeof fault !== 'string') return fault;
     if (unrecorded === null)
       logger.error({ reason: fault }, 'cannot write the ledger: the start waits for free disk space');
@@ -32,7 +32,7 @@ export async function startWhenDiskHasRoom(context: Context, signal: AbortSignal
   return null;
 }
 
-function faultOf(bytes: number): string | null {
+function spaceFault(bytes: number): string | null {
   return bytes < MIN_FREE_BYTES_AT_START ? describeFreeSpace(bytes) : null;
 }
 

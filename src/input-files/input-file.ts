@@ -9,7 +9,7 @@ export interface InputFile {
   bytes: Buffer;
 }
 
-const MIB = 1024 * 1024;
+export const MIB = 1024 * 1024;
 /** A month of a million invoice lines is about 100 MiB. */
 const MAX_FILE_BYTES = 256 * MIB;
 /** Without it, opening a named pipe waits for a writer that may never come. */
@@ -29,7 +29,7 @@ export function readInputFile(path: string, name = path, read: (fd: number) => B
   try {
     const before = fstatSync(fd);
     refuseUnlessRegular(name, before);
-    if (before.size > MAX_FILE_BYTES) throw tooLarge(name, before.size);
+    if (before.size > MAX_FILE_BYTES) throw fileTooLarge(name, before.size);
     const bytes = read(fd);
     const after = fstatSync(fd);
     if (after.size !== before.size || after.mtimeMs !== before.mtimeMs || bytes.length !== after.size) {
@@ -50,7 +50,7 @@ function refuseUnlessRegular(name: string, stats: Stats): void {
   throw new UsageError(`${name} is ${what}`, 'write its content to a file first, and name that file');
 }
 
-function tooLarge(name: string, bytes: number): UsageError {
+function fileTooLarge(name: string, bytes: number): UsageError {
   const size = counted(Math.ceil(bytes / MIB), 'MiB', 'MiB');
   return new UsageError(`${name} has ${size}; the limit is ${MAX_FILE_BYTES / MIB} MiB`, 'split the file');
 }

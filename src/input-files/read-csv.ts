@@ -60,12 +60,12 @@ function findHeader(text: string, required: readonly string[]): FoundHeader {
   return { start: text.length, line, delimiter: ',', titles };
 }
 
-interface Judged {
+interface RatedReading {
   cells: readonly string[];
   matches: number;
 }
 
-function isBetter(one: Judged, other: Judged): boolean {
+function isBetter(one: RatedReading, other: RatedReading): boolean {
   return one.matches === other.matches ? one.cells.length > other.cells.length : one.matches > other.matches;
 }
 

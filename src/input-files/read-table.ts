@@ -20,7 +20,7 @@ export async function readTable({ name, bytes }: InputFile, request: TableFileRe
     return readWorkbook(name, content.archive, request);
   }
   if (content.kind !== 'text' || content.text === null) {
-    throw new UsageError(`${name} is ${content.description}`, remedyFor(content));
+    throw new UsageError(`${name} is ${content.description}`, fileRemedy(content));
   }
   if (request.sheet !== undefined) {
     throw new UsageError(`${name} is ${content.description}, which has no sheets`, 'leave out --sheet');
@@ -28,7 +28,7 @@ export async function readTable({ name, bytes }: InputFile, request: TableFileRe
   return readCsv(name, content.text, request);
 }
 
-function remedyFor({ description }: FileContent): string {
+function fileRemedy({ description }: FileContent): string {
   const remedy = 'export the data as CSV, or as an Excel workbook (.xlsx)';
   if (description.startsWith('an HTML page')) return `sign in to the site that it is from, and ${remedy}`;
   if (/password/.test(description)) return 'remove the password, and save the workbook';

@@ -98,7 +98,7 @@ export class TableBuilder {
   }
 
   add(row: SourceRow): void {
-    if (isBlank(row)) return;
+    if (isBlankRow(row)) return;
     if (this.#header === null) this.#lookForHeader(row);
     else this.#addBelow(this.#header, row);
   }
@@ -219,7 +219,7 @@ function readHeader(
   return { line, cells, indexOf };
 }
 
-function isBlank({ cells }: SourceRow): boolean {
+function isBlankRow({ cells }: SourceRow): boolean {
   if (Array.isArray(cells)) return cells.every((text: string) => text.trim() === '');
   for (const { text, fault } of (cells as ReadonlyMap<number, WorkbookCell>).values()) {
     if (fault !== null || text.trim() !== '') return false;

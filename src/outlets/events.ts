@@ -63,7 +63,7 @@ export function prepareEntry(
   const customer = customerOf(entry, outlet);
   if (customer === null) return except('held', `the tenant has no ${outlet.customer}`);
   if (quantity < 0n && !limits.acceptsNegative) return except('late', 'the receiver accepts no negative quantities');
-  const timeMs = timeOf(entry, nowMs);
+  const timeMs = eventTime(entry, nowMs);
   if (limits.maxEventAgeMs !== null && timeMs < nowMs - limits.maxEventAgeMs) {
     return except(
       'late',
@@ -79,7 +79,7 @@ export function prepareEntry(
  * month that the service reported. The first second of the month is used if the recorded time lies in the future (the clock
  * was wrong then).
  */
-function timeOf({ recordedAt, period }: OutletEntry, nowMs: number): number {
+function eventTime({ recordedAt, period }: OutletEntry, nowMs: number): number {
   const recordedMs = Date.parse(recordedAt);
   const firstMs = periodStartMs(period);
   if (!canHaveHappened(recordedMs, nowMs)) return firstMs;

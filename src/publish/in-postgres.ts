@@ -5,7 +5,7 @@ import type { PublishConfig } from '../config/types.ts';
 import { nextTurn, systemClock } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
-import { explainRefusal, isExplainable, type Place, PublishError, refusalOf } from './refusals.ts';
+import { type CopyPlace, explainRefusal, isExplainable, PublishError, publishRefusal } from './refusals.ts';
 import { type CopiedTable, columnNames, valuesOf } from './tables.ts';
 
 export type PublishTarget = Pick<PublishConfig, 'url' | 'schema' | 'tls' | 'ca'>;
@@ -71,7 +71,7 @@ export async function inPostgres<T>(
     await client.query('COMMIT');
     return result;
   } catch (error) {
-    throw (await explainError(client, error, schema)) ?? toPublishError(error, placeOf(client, schema));
+    throw (await explainError(client, error, schema)) ?? toPublishError(error, copyPlace(client, schema));
   } finally {
     cancelSilenceTimer();
     signal?.removeEventListener('abort', stop);
@@ -96,7 +96,7 @@ function sqlStateOf(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : '';
 }
 
-function placeOf({ user, database }: pg.Client, schema: string): Place {
+function copyPlace({ user, database }: pg.Client, schema: string): CopyPlace {
   return { role: user ?? 'postgres', database: database ?? user ?? 'postgres', schema };
 }
 
@@ -113,9 +113,9 @@ async function explainError(client: pg.Client, error: unknown, schema: string): 
   }
 }
 
-function toPublishError(error: unknown, place: Place): unknown {
+function toPublishError(error: unknown, place: CopyPlace): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
-  const refusal = refusalOf(sqlStateOf(error), place, error);
+  const refusal = publishRefusal(sqlStateOf(error), place, error);
   if (refusal !== null) return refusal;
   const code = 'code' in error ? String(error.code) : '';
   // A server that panics restarts.

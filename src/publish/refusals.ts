@@ -5,7 +5,7 @@ import { COPIED_TABLES } from './tables.ts';
 export class PublishError extends AppError {}
 
 /** The role, database and schema of a request to Postgres. */
-export interface Place {
+export interface CopyPlace {
   role: string;
   database: string;
   schema: string;
@@ -15,8 +15,8 @@ interface PostgresRefusal {
   /** The code of the error. */
   own: 'publish_unreachable' | 'publish_denied' | 'publish_read_only';
   /** The refused action, as it follows `Postgres refused `. */
-  refused: (place: Place) => string;
-  remedy: (place: Place) => string;
+  refused: (place: CopyPlace) => string;
+  remedy: (place: CopyPlace) => string;
   retryable: boolean;
 }
 
@@ -92,7 +92,7 @@ const REFUSALS_BY_SQLSTATE: Readonly<Record<string, PostgresRefusal>> = {
 };
 
 /** Returns the error for a SQLSTATE of the table; null for any other. */
-export function refusalOf(sqlState: string, place: Place, cause?: unknown): PublishError | null {
+export function publishRefusal(sqlState: string, place: CopyPlace, cause?: unknown): PublishError | null {
   const refusal = REFUSALS_BY_SQLSTATE[sqlState];
   if (refusal === undefined) return null;
   const { own, refused, remedy, retryable } = refusal;
@@ -194,7 +194,7 @@ async function findMissingRights(client: pg.Client, schema: string, sqlState: st
 
 function missingOnTables(
   tables: readonly TableRights[],
-  { role, schema }: Place,
+  { role, schema }: CopyPlace,
   denied: (action: string, remedy: string) => PublishError,
 ): PublishError | null {
   const tablesWithout = (right: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE', needed: (name: string) => boolean) => {

@@ -214,7 +214,7 @@ function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<
   return [...groups.values()];
 }
 
-const CLOCK_CHECK_INTERVAL_MS = 1_000;
+const SCHEDULE_CHECK_INTERVAL_MS = 1_000;
 /** Smaller jumps are ignored: clocks are slewed by less, and a machine that slept for less has missed little. */
 const MIN_JUMP_MS = 30_000;
 
@@ -225,7 +225,7 @@ const MIN_JUMP_MS = 30_000;
 function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void): Cancel {
   const offset = (): number => clock.now() - clock.monotonic();
   let knownOffset = offset();
-  return every(clock, CLOCK_CHECK_INTERVAL_MS, () => {
+  return every(clock, SCHEDULE_CHECK_INTERVAL_MS, () => {
     const jumpMs = offset() - knownOffset;
     knownOffset += jumpMs;
     if (Math.abs(jumpMs) > MIN_JUMP_MS) onJump(jumpMs);

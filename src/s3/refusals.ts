@@ -71,7 +71,7 @@ const UNKNOWN_KEY: RefusalReason = {
 };
 
 /** Problems and remedies by the error code of the service. */
-const REASONS: Readonly<Record<string, RefusalReason>> = {
+const S3_REASONS: Readonly<Record<string, RefusalReason>> = {
   AccessDenied: MISSING_RIGHT,
   AllAccessDisabled: {
     own: DENIED,
@@ -119,18 +119,22 @@ const UNKNOWN_FORBIDDEN: RefusalReason = {
   words: ({ permission }) => `it refused ${permission}`,
   remedy: (request) => `${GRANT(request)}, or check that key and its secret`,
 };
-const UNKNOWN: RefusalReason = { own: 's3_failed', words: null, remedy: () => 'check the status page of the service' };
+const UNKNOWN_S3_REFUSAL: RefusalReason = {
+  own: 's3_failed',
+  words: null,
+  remedy: () => 'check the status page of the service',
+};
 const REGION_CODES = /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint)/;
 
 /** Converts a failed response to an error. */
 export function refusalError(request: RefusedRequest, { status, code, region }: S3Refusal): S3Error {
   const responseText = `${request.label}: the service answered ${status}${code === null ? '' : ` ${code}`}`;
   const isRegion = status === 301 || status === 307 || REGION_CODES.test(code ?? '');
-  if (isRegion || (status === 400 && region !== null && REASONS[code ?? ''] === undefined)) {
+  if (isRegion || (status === 400 && region !== null && S3_REASONS[code ?? ''] === undefined)) {
     const hint = `correct \`s3.region\`${region === null ? '' : `: the bucket is in ${region}`}`;
     return new S3Error('s3_region', responseText, { status, retryable: false, hint });
   }
-  const { own, words, remedy } = REASONS[code ?? ''] ?? (status === 403 ? UNKNOWN_FORBIDDEN : UNKNOWN);
+  const { own, words, remedy } = S3_REASONS[code ?? ''] ?? (status === 403 ? UNKNOWN_FORBIDDEN : UNKNOWN_S3_REFUSAL);
   const retryable = status >= 500 || status === 429 || code === 'RequestTimeout' || code === 'InternalError';
   const message = words === null ? responseText : `${responseText}: ${words(request)}`;
   return new S3Error(own, message, { status, retryable, hint: remedy(request) });

@@ -19,7 +19,7 @@ export interface TestReport {
 }
 
 /** The wiring that sending needs. */
-interface DeliveryDeps {
+interface DeliveryWiring {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,7 +30,7 @@ interface DeliveryDeps {
 }
 
 export async function deliver(
-  deps: DeliveryDeps,
+  deps: DeliveryWiring,
   notificationId: string,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
@@ -62,7 +62,7 @@ export async function deliver(
 }
 
 /** Sends a message marked as a test through one channel. The ledger is neither needed nor changed. */
-export async function sendTest(deps: DeliveryDeps, name: string, signal: AbortSignal): Promise<TestReport> {
+export async function sendTest(deps: DeliveryWiring, name: string, signal: AbortSignal): Promise<TestReport> {
   const { channels, clock, randomness } = deps;
   const channel = channels.get(name) ?? onlyOfType(channels, name);
   if (channel === undefined) {

@@ -63,7 +63,7 @@ import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
 import { type Command, onConnection, type Recorded, reconfigureSession, recordHead, type Session } from './session.ts';
 
-export const COMMANDS = {
+export const WRITER_COMMANDS = {
   ...runCommands,
 
   recordFeedback: onConnection(recordFeedback),
@@ -214,7 +214,7 @@ export const COMMANDS = {
   },
 };
 
-type Commands = typeof COMMANDS;
+type Commands = typeof WRITER_COMMANDS;
 export type CommandName = keyof Commands;
 export type Args<Name extends CommandName> = Parameters<Commands[Name]>[1];
 export type Result<Name extends CommandName> = ReturnType<Commands[Name]>;
@@ -224,11 +224,14 @@ export type Result<Name extends CommandName> = ReturnType<Commands[Name]>;
  * method to the table.
  */
 export type WriterCommands = {
-  [Name in keyof typeof COMMANDS]: (args: Args<Name>, transfer?: readonly ArrayBuffer[]) => Promise<Result<Name>>;
+  [Name in keyof typeof WRITER_COMMANDS]: (
+    args: Args<Name>,
+    transfer?: readonly ArrayBuffer[],
+  ) => Promise<Result<Name>>;
 };
 
 export function execute<Name extends CommandName>(session: Session, name: Name, args: Args<Name>): Result<Name> {
-  const command = COMMANDS[name] as Command<Args<Name>, Result<Name>>;
+  const command = WRITER_COMMANDS[name] as Command<Args<Name>, Result<Name>>;
   return command(session, args);
 }
 

@@ -13,7 +13,7 @@ type ReadRequest =
   | { requestId: number; periodKey: number; head: { seq: number; digest: string } }
   | { requestId: number };
 
-interface Answer {
+interface ReadAheadAnswer {
   requestId: number;
   /** The rows; null when there is nothing to read from. */
   rows: KnownRows | null;
@@ -50,7 +50,7 @@ export class ReadAhead implements FiguresAhead {
     const { port, sent } = this.#link;
     for (;;) {
       const seen = Atomics.load(sent, 0);
-      const answer = receiveMessageOnPort(port)?.message as Answer | undefined;
+      const answer = receiveMessageOnPort(port)?.message as ReadAheadAnswer | undefined;
       if (answer?.requestId === requestId) {
         if (answer.rows !== null) this.#ask({ requestId });
         return answer.rows;
@@ -88,7 +88,7 @@ export function readForWriter({ port, sent }: ReadAheadLink, open: () => LedgerR
     reading.after = rows[rows.length / 3 - 1] ?? reading.after;
     return rows;
   };
-  const answer = (request: ReadRequest): Answer => {
+  const answer = (request: ReadRequest): ReadAheadAnswer => {
     try {
       return { requestId: request.requestId, rows: rowsOf(request) };
     } catch {

@@ -38,7 +38,7 @@ interface RunRef {
 }
 
 /** A page and the response that contained it. */
-interface FetchedPage extends RunRef, Pick<PageWhere, 'status' | 'contentType'> {
+interface PageToStage extends RunRef, Pick<PageWhere, 'status' | 'contentType'> {
   page: number;
 }
 
@@ -87,7 +87,7 @@ export const runCommands = {
 
   beginWalk: (session: Session, { runKey }: RunRef): void => openRun(session, runKey).staging.beginWalk(),
 
-  stagePage(session: Session, { body, ...page }: FetchedPage & { body: ArrayBuffer }): PageReceipt {
+  stagePage(session: Session, { body, ...page }: PageToStage & { body: ArrayBuffer }): PageReceipt {
     try {
       return stagePage(session, page, new Uint8Array(body));
     } finally {
@@ -182,7 +182,7 @@ function endRun({ connection, runs }: Session, runKey: number): void {
   connection.pragma('shrink_memory');
 }
 
-function stagePage(session: Session, { runKey, page, ...response }: FetchedPage, body: Uint8Array): PageReceipt {
+function stagePage(session: Session, { runKey, page, ...response }: PageToStage, body: Uint8Array): PageReceipt {
   const { run, staging } = openRun(session, runKey);
   const digest = digestOfPage(body);
   const unchanged = staging.skip(page, digest);

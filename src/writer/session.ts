@@ -82,7 +82,7 @@ export function openSession(
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
     const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
-    const routes = signing(start.routes ?? [], keyFile);
+    const routes = withSigningKeys(start.routes ?? [], keyFile);
     const checkpoints = new CheckpointLog(start.path, {
       keyFile,
       ledgerId: ledgerId(connection),
@@ -104,12 +104,12 @@ export function reconfigureSession(
   session: Session,
   { routes, secrets }: { routes: readonly ChannelRoute[]; secrets: readonly string[] },
 ): void {
-  session.routes = session.keyFile === null ? routes : signing(routes, session.keyFile);
+  session.routes = session.keyFile === null ? routes : withSigningKeys(routes, session.keyFile);
   session.redact = createRedactor(secrets);
 }
 
 /** Adds the signing key to routes with links to the web pages. */
-function signing(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
+function withSigningKeys(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
   return routes.map((route) => {
     const linkKey = route.publicUrl === undefined ? null : linkKeyOf(keyFile);
     return linkKey === null ? route : { ...route, linkKey };

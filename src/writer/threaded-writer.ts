@@ -8,7 +8,7 @@ import { type StartedThread, startThread } from './start-thread.ts';
 import { type CommandPort, closedError, type Writer, writerOver } from './writer.ts';
 import type { WriterReply, WriterRequest } from './writer-loop.ts';
 
-interface Waiting {
+interface WaitingCall {
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
 }
@@ -35,7 +35,7 @@ export class ThreadedWriter implements CommandPort {
   migration: MigrationReport = { applied: 0, backup: null };
   readonly ended: Promise<AppError | null>;
   readonly #thread: StartedThread;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, WaitingCall>();
   /** Requests to send together at the end of this turn of the event loop. */
   #outgoing: Outgoing[] = [];
   #lastId = 0;

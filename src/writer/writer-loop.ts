@@ -9,7 +9,7 @@ import { openSession, packWriterError, type Session, type WriterStart } from './
  * Runs the thread that owns the writing connection: merging a million rows never blocks the daemon's event loop, and
  * writes queue here in order instead of waiting for SQLite's lock.
  */
-function main(): void {
+function runWriterLoop(): void {
   const port = parentPort;
   if (port === null) throw new Error('this runs in a worker thread only');
   let session: Session | null = null;
@@ -59,4 +59,4 @@ export type WriterRequest = { id: number } & (
 
 export type WriterReply = { id: number; result: unknown } | { id: number; error: PackedError };
 
-main();
+runWriterLoop();

@@ -3,7 +3,7 @@ import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result, WriterCommands } from './commands.ts';
 
 /**
- * The writing side of the ledger, with a method for each of `COMMANDS`. Commands run one after the other, in call
+ * The writing side of the ledger, with a method for each of `WRITER_COMMANDS`. Commands run one after the other, in call
  * order. Arguments and results are copies. An error arrives as an AppError with its code, hint and fields, but without
  * its class: compare `code`. Buffers in `transfer`, a second argument, are moved rather than copied.
  */

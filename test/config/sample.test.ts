@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { remedies, remedyFor } from '../../src/config/reading/faults.ts';
+import { remedies, settingRemedy } from '../../src/config/reading/faults.ts';
 import { sampleConfig, sampleEnv, writeSamples } from '../../src/config/samples.ts';
 import { AppError } from '../../src/core/errors.ts';
 
@@ -113,11 +113,11 @@ test('every setting is in the sample and has a remedy of its own', () => {
 });
 
 test('a remedy is that of its place, whatever the setting is called elsewhere', () => {
-  expect(remedyFor('budgets[0].credits')).toContain('how many credits the tenant may use');
-  expect(remedyFor('rates[2].package.credits')).toContain('the credits in a package');
-  expect(remedyFor('alerts.channels[1].host')).toContain('mail server');
-  expect(remedyFor('http.host')).toContain('address to listen on');
-  expect(remedyFor('budgets[0].at[1]')).toContain('percents of the budget');
+  expect(settingRemedy('budgets[0].credits')).toContain('how many credits the tenant may use');
+  expect(settingRemedy('rates[2].package.credits')).toContain('the credits in a package');
+  expect(settingRemedy('alerts.channels[1].host')).toContain('mail server');
+  expect(settingRemedy('http.host')).toContain('address to listen on');
+  expect(settingRemedy('budgets[0].at[1]')).toContain('percents of the budget');
 });
 
 test('every variable of the sample is in the example of .env', () => {

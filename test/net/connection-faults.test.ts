@@ -3,6 +3,8 @@ import { systemFault } from '../../src/core/errors.ts';
 import { connectionFault } from '../../src/net/connection-faults.ts';
 import { toOutboundError } from '../../src/net/outbound-errors.ts';
 
+// cspell:ignore esomething
+
 const failed = (code: string, more: object = {}) => Object.assign(new Error('secret text'), { code, ...more });
 
 test.each([

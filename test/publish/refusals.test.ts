@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publishLedger } from '../../src/publish/publish-ledger.ts';
-import { type Place, refusalOf } from '../../src/publish/refusals.ts';
+import { type CopyPlace, publishRefusal } from '../../src/publish/refusals.ts';
 import { readCopyStatus } from '../../src/publish/standing.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, type Reader, startPostgres } from '../support/postgres.ts';
@@ -9,7 +9,7 @@ import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
-const PLACE: Place = { role: 'pub', database: 'finance', schema: 'ledger' };
+const PLACE: CopyPlace = { role: 'pub', database: 'finance', schema: 'ledger' };
 
 /** SQLSTATEs of appendix A of the manual of Postgres. */
 test.each<[state: string, code: string, retryable: boolean, words: RegExp, remedy: RegExp]>([
@@ -24,7 +24,7 @@ test.each<[state: string, code: string, retryable: boolean, words: RegExp, remed
   ['53200', 'publish_unreachable', true, /out of memory/, /memory/],
   ['57P03', 'publish_unreachable', true, /starting or stopping/, /log of Postgres/],
 ])('%s is %s, and says what was refused and what to do', (state, code, retryable, words, remedy) => {
-  const error = refusalOf(state, PLACE);
+  const error = publishRefusal(state, PLACE);
   expect(error).toMatchObject({ code, retryable, hint: expect.stringMatching(remedy) });
   expect(error?.message).toMatch(words);
   expect(error?.message).toContain(`(${state})`);
@@ -32,7 +32,7 @@ test.each<[state: string, code: string, retryable: boolean, words: RegExp, remed
 
 test('other SQLSTATEs are none of these', () => {
   for (const state of ['', '08006', '40001', '57014', '22P02', 'ECONNREFUSED'])
-    expect(refusalOf(state, PLACE)).toBeNull();
+    expect(publishRefusal(state, PLACE)).toBeNull();
 });
 
 let server: PostgresServer;

@@ -3,7 +3,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import type { financeAlertMessages } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import type { AlertRow } from './alerts.ts';
 
 export interface AlertRecord {
@@ -58,7 +58,7 @@ export function alertRecord(connection: LedgerDb, alertId: string): AlertRecord 
   const tenant_name =
     tenant_id === null || workspace_id === null
       ? null
-      : tenantNames(connection, { workspaceId: workspace_id, tenantId: tenant_id })(workspace_id, tenant_id);
+      : tenantNameLookup(connection, { workspaceId: workspace_id, tenantId: tenant_id })(workspace_id, tenant_id);
   return {
     alert: { ...alert, tenant_name },
     transitions: all(

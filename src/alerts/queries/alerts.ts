@@ -6,7 +6,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import { phaseOf } from '../figures/period-phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../messages/evidence.ts';
@@ -91,7 +91,7 @@ export function alertRows(
     .safeIntegers()
     .all(...values) as (AlertRow & StoredBeside)[];
   const { workspaceId, tenantId } = filters;
-  const nameOf = rows.length === 0 ? () => null : tenantNames(connection, { workspaceId, tenantId });
+  const nameOf = rows.length === 0 ? () => null : tenantNameLookup(connection, { workspaceId, tenantId });
   const pricerOf = oncePerKey((workspace: string) => creditPricer(connection, workspace));
   const mutedNow = createMutedNow(connection, nowMs);
   const alerts = rows

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { isCurrency, minorDigits, ROUNDINGS } from '../../core/money.ts';
 import { isPeriod } from '../../core/period.ts';
-import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 
 const period = nonEmptyString.refine(isPeriod, { error: 'is not a month, YYYY-MM' });
 const decimal = z
   .string()
   .trim()
   .regex(/^\d{1,18}(\.\d{1,18})?$/, { error: 'is not a plain decimal of at most 18 digits on each side of the point' });
-const wholeCredits = (least: number) => integer(least, Number.MAX_SAFE_INTEGER);
+const wholeCredits = (least: number) => integerBetween(least, Number.MAX_SAFE_INTEGER);
 const PRICE = 'Give a decimal in quotes, such as "0.0125"';
 
 const tiers = setting(
@@ -43,7 +43,7 @@ export const rateCardSchema = z
       nonEmptyString,
       'Give a tenant id, in which * stands for anything, or remove the line for every tenant',
     ),
-    priority: setting(integer(-1000, 1000), 'Give a whole number (the highest wins), or remove the line'),
+    priority: setting(integerBetween(-1000, 1000), 'Give a whole number (the highest wins), or remove the line'),
     currency: nonEmptyString
       .refine(isCurrency, { error: 'is not a currency of ISO 4217, such as EUR' })
       .describe('Give a code of ISO 4217, such as EUR'),

@@ -84,7 +84,7 @@ export class MoneySums {
   }
 }
 
-export function totalsOf(money: readonly Money[]) {
+export function billedTotals(money: readonly Money[]) {
   return money.map(({ currency, amountMinor }) => {
     return { currency, amount_minor: amountMinor, amount: formatMinor(amountMinor, currency) };
   });

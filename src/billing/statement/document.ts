@@ -1,5 +1,5 @@
 import { formatMinor } from '../../core/money.ts';
-import { type BilledLine, type BilledTenant, type Money, MoneySums, totalsOf } from './billed.ts';
+import { type BilledLine, type BilledTenant, billedTotals, type Money, MoneySums } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
 
 /** The version of the document's format. A changed format gets a new name. */
@@ -151,11 +151,11 @@ export function documentFrame(head: StatementHead, sums: StatementSums) {
       head_digest: head.headDigest,
       tenants_in_period: head.tenantsInPeriod,
       credits_used: sums.creditsUsed,
-      totals: totalsOf(sums.charged.money),
+      totals: billedTotals(sums.charged.money),
       ...(head.letterhead == null ? {} : { letterhead: head.letterhead }),
       ...(sums.projectedCredits === null
         ? {}
-        : { projected_credits: sums.projectedCredits, projected_totals: totalsOf(sums.projected.money) }),
+        : { projected_credits: sums.projectedCredits, projected_totals: billedTotals(sums.projected.money) }),
     },
     end: {
       proof:
@@ -182,8 +182,8 @@ export function tenantDocument({ tenant, proof, projection }: StatementTenant) {
     credits_used: tenant.creditsUsed,
     request_count: tenant.requestCount,
     projected_credits: projection?.credits ?? null,
-    ...(projection === null ? {} : { projected_totals: totalsOf(projection.money) }),
-    totals: totalsOf(charged.money),
+    ...(projection === null ? {} : { projected_totals: billedTotals(projection.money) }),
+    totals: billedTotals(charged.money),
     lines: tenant.lines.map(lineDocument),
     proof,
   };

@@ -59,7 +59,7 @@ interface ListOptions {
 
 export function alertsCommand(cli: CliContext): CliCommand {
   return new CliCommand('alerts')
-    .addCommand(listCommand(cli), { isDefault: true })
+    .addCommand(listAlertsCommand(cli), { isDefault: true })
     .addCommand(showCommand(cli))
     .addCommand(explainCommand(cli))
     .addCommand(ackCommand(cli))
@@ -74,7 +74,7 @@ export function alertsCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger alerts', 'usage-ledger alerts list --all', 'usage-ledger alerts test on-call');
 }
 
-function listCommand(cli: CliContext): CliCommand {
+function listAlertsCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List open alerts by severity and size.')
     .addOption(new Option('--state <state>', 'only alerts in this state').choices(ALERT_STATES))
@@ -152,7 +152,7 @@ const SHORT_STATES: Partial<Record<AlertState, string>> = {
 };
 
 /** Returns the mark in front of an alert: its feedback, else its state, else its severity while it is firing. */
-function markOf(alert: ListedAlert): string {
+function alertMark(alert: ListedAlert): string {
   if (alert.feedback !== null) return alert.feedback === 'expected' ? 'known' : alert.feedback;
   const isQuiet = mutedBy(alert.muted_because) !== null;
   return SHORT_STATES[alert.state] ?? (isQuiet ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
@@ -173,7 +173,7 @@ const ALERT_INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
  */
 function alertLines(alert: SummarizedAlert, prefix: string, { width = 80, color = false }: TableOptions): string[] {
   const { alert_id, first_fired_at, summary } = alert;
-  const mark = paint(markOf(alert).padStart(MARK_WIDTH), color ? styleOf(alert) : undefined);
+  const mark = paint(alertMark(alert).padStart(MARK_WIDTH), color ? alertStyle(alert) : undefined);
   const since = (first_fired_at ?? '').slice(0, 10).padEnd(10);
   const room = Math.max(20, width - ALERT_INDENT.length);
   const text = inertText(summary.startsWith(prefix) ? summary.slice(prefix.length) : summary);
@@ -191,18 +191,18 @@ function firstClauses(text: string, room: number): string {
   return cutAtClause(`${line} `) ?? `${line}…`;
 }
 
-function styleOf({ state, severity }: ListedAlert): CellStyle {
+function alertStyle({ state, severity }: ListedAlert): CellStyle {
   return state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow';
 }
 
 function sizeText({ at_stake_credits: credits, at_stake_money: money, ...alert }: SummarizedAlert): string {
   if (credits === null || credits === 0n) return '';
-  const cost = money === null ? '' : `, ${moneyWords(money)}`;
+  const cost = money === null ? '' : `, ${formatAlertMoney(money)}`;
   const end = alert.at_stake_by_month_end ? ` by the end of ${alert.period}` : '';
   return `difference ${formatInteger(credits)}${end}${cost}`;
 }
 
-function moneyWords(money: ListedAlert['at_stake_money']): string {
+function formatAlertMoney(money: ListedAlert['at_stake_money']): string {
   return money === null ? '' : `${formatDecimal(money.amount)} ${money.currency}`;
 }
 
@@ -210,7 +210,7 @@ function tableColumns(alerts: readonly SummarizedAlert[]) {
   const isPriced = alerts.some(({ at_stake_money }) => at_stake_money !== null);
   const several = new Set(alerts.map(({ workspace_id }) => workspace_id)).size > 1;
   const columns: TableColumn<SummarizedAlert>[] = [
-    { name: 'severity', header: '', align: 'right', words: (_, row) => markOf(row) },
+    { name: 'severity', header: '', align: 'right', words: (_, row) => alertMark(row) },
     { name: 'first_fired_at', header: 'Since', words: (at) => (at === null ? '' : formatMinute(at)) },
     { name: 'rule', header: 'Rule', words: (rule, row) => ruleWords(rule, row) },
     ...(several ? [{ name: 'workspace_id' as const, header: 'Workspace' }] : []),
@@ -218,7 +218,7 @@ function tableColumns(alerts: readonly SummarizedAlert[]) {
     { name: 'period', header: 'Period', align: 'right', words: (period) => period ?? '' },
     { name: 'at_stake_credits', header: 'Difference', align: 'right' },
     ...(isPriced
-      ? [{ name: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, words: moneyWords }]
+      ? [{ name: 'at_stake_money' as const, header: 'Cost', align: 'right' as const, words: formatAlertMoney }]
       : []),
     { name: 'alert_id', header: 'Alert' },
     { name: 'muted_because', header: 'Muted', sparse: true, words: (reason) => mutedWords(reason) ?? '' },

@@ -1,7 +1,7 @@
 import type { Accuracy } from '../../alerts/backtest/accuracy.ts';
 import { type Backtest, type BacktestAlert, backtest } from '../../alerts/backtest/backtest.ts';
 import type { FeedbackLabel } from '../../alerts/state/feedback.ts';
-import { remedyFor } from '../../config/reading/faults.ts';
+import { settingRemedy } from '../../config/reading/faults.ts';
 import { type AlertsInFile, alertsSchema } from '../../config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
@@ -64,7 +64,7 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
       const { runs, firstRunAt, lastRunAt } = answer.history;
       const dates = `${firstRunAt.slice(0, 10)} to ${lastRunAt.slice(0, 10)}`;
       cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, with ${settingWords(alerts)}\n`);
-      cli.print(renderTable(countRows(answer.alerts), BACKTEST_COLUMNS, cli.tableOptions));
+      cli.print(renderTable(alertCountRows(answer.alerts), BACKTEST_COLUMNS, cli.tableOptions));
       for (const line of accuracyLines(answer.accuracy)) cli.print(line);
       cli.note('Silences, plans, acknowledgements and system alerts are not replayed.');
     }),
@@ -86,7 +86,7 @@ function parseSetting(setting: 'ratio' | 'min_credits', text: string): number | 
   const parsed = alertsSchema.shape[setting].safeParse(text);
   if (parsed.success) return parsed.data;
   const option = `--${setting.replace('_', '-')}`;
-  const hint = `${option}: ${remedyFor(`defaults.alerts.${setting}`)}`;
+  const hint = `${option}: ${settingRemedy(`defaults.alerts.${setting}`)}`;
   throw new UsageError(`${option} ${JSON.stringify(text)} is out of range`, hint);
 }
 
@@ -115,7 +115,7 @@ const BACKTEST_COLUMNS: TableColumn<CountRow>[] = [
   { name: 'wrong', header: 'False', align: 'right' },
 ];
 
-function countRows(alerts: readonly BacktestAlert[]): CountRow[] {
+function alertCountRows(alerts: readonly BacktestAlert[]): CountRow[] {
   const groups = [...Map.groupBy(alerts, ({ period, rule }) => `${period} ${rule}`)];
   const rows = groups.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, group]) => countRow(name, group));
   return [...rows, countRow('all all', alerts)];

@@ -136,7 +136,7 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
   await cli.withContext(async (context) => {
     const nowMs = context.clock.now();
     const { connection } = context.reader();
-    const requests = subjectsOf(connection, options.alert).map((subject) =>
+    const requests = silencedSubjects(connection, options.alert).map((subject) =>
       muteRequest(kind, options, { subject, nowMs }),
     );
     const writer = await context.existingWriter();
@@ -164,7 +164,7 @@ async function mute(cli: CliContext, kind: SilenceRequest['kind'], options: Mute
 }
 
 /** Returns the distinct subjects of the alerts behind an id; a single null without an id. */
-function subjectsOf(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
+function silencedSubjects(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
   const subjects = requireAlerts(connection, alertId).map((alert) => alertRecord(connection, alert.alertId).alert);
   const subjectOf = ({ workspace_id, rule, cause, tenant_id, period }: MutedSubject): string =>
@@ -235,7 +235,7 @@ function muteRequest(
     workspaceId,
     period: options.period ?? subject?.period ?? '*',
     ...parseSpan(options, nowMs),
-    times: parseTimes(options),
+    times: parseTimesOption(options),
     by: options.by ?? systemUser(),
   };
 }
@@ -278,7 +278,7 @@ function parseSpan({ from, until }: MuteOptions, nowMs: number): { beginsMs: num
   return { beginsMs, untilMs };
 }
 
-function parseTimes(options: MuteOptions): TimeIntervals {
+function parseTimesOption(options: MuteOptions): TimeIntervals {
   const times = {
     weekdays: options.weekdays ?? null,
     hours: options.hours ?? null,

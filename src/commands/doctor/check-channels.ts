@@ -10,7 +10,7 @@ import { counted } from '../../core/text/words.ts';
 import { tryConnection } from '../../net/http-client.ts';
 import { UnreachableError } from '../../net/outbound-errors.ts';
 import { queryLedger } from './check-ledger.ts';
-import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 /** The remedy for a receiver that cannot be reached, if its error has none. */
 const CHECK_WAY = 'check the address, the network and proxy between, and that the receiver runs';
@@ -19,7 +19,7 @@ const CHECK_WAY = 'check the address, the network and proxy between, and that th
  * Checks that each channel's receiver answers, that the channel is enabled, that its last message was accepted and that no
  * message was given up. Sends no message: a webhook gets a connection without a request, a mail server only the login.
  */
-export async function checkChannels(config: Config, clock: Clock = systemClock): Promise<Finding[]> {
+export async function checkChannels(config: Config, clock: Clock = systemClock): Promise<DoctorFinding[]> {
   const { alerts, heartbeats, ledger, proxy } = config;
   const dead = queryLedger(ledger.path, deadLetters, []);
   const disabledOnes = queryLedger(ledger.path, disabledChannels, []);
@@ -27,7 +27,7 @@ export async function checkChannels(config: Config, clock: Clock = systemClock):
   const names = alerts.channels.map(({ name }) => name);
   const failing = queryLedger(ledger.path, (connection) => failingChannels(connection, names), []);
   const findings = await Promise.all(
-    alerts.channels.map(async (channel): Promise<Finding> => {
+    alerts.channels.map(async (channel): Promise<DoctorFinding> => {
       const state = disabled.get(channel.name);
       if (state === undefined) return checkReceiver(channel, { proxy, clock });
       const message = `disabled since ${state.disabledAt}: ${state.reason}`;
@@ -46,12 +46,12 @@ interface Way {
   clock: Clock;
 }
 
-function failingFinding({ name, reason }: FailingChannel): Finding {
+function failingFinding({ name, reason }: FailingChannel): DoctorFinding {
   const remedy = 'fix what the message names; `usage-ledger alerts replay --all-dead` retries at once';
   return warn('channel', `the last message failed: ${reason}`, remedy, name);
 }
 
-async function checkHeartbeat({ name, ...heartbeat }: HeartbeatConfig, { proxy, clock }: Way): Promise<Finding> {
+async function checkHeartbeat({ name, ...heartbeat }: HeartbeatConfig, { proxy, clock }: Way): Promise<DoctorFinding> {
   const { url, allowPrivate, timeoutMs, ca } = heartbeat;
   try {
     await tryConnection(new URL(url), { policy: { allowPrivate }, timeoutMs, ca, proxy, clock });
@@ -61,14 +61,14 @@ async function checkHeartbeat({ name, ...heartbeat }: HeartbeatConfig, { proxy, 
   }
 }
 
-function deadFinding(channel: string, letters: readonly DeadLetter[]): Finding {
+function deadFinding(channel: string, letters: readonly DeadLetter[]): DoctorFinding {
   const count = counted(letters.length, 'message given up', 'messages given up');
   const message = `${count}; last error: ${letters.at(-1)?.last_error ?? 'refused'}`;
   const remedy = 'list them with `usage-ledger alerts replay`, and send them again with `--all-dead`';
   return fail('channel', message, remedy, channel);
 }
 
-async function checkReceiver(channel: ChannelConfig, { proxy, clock }: Way): Promise<Finding> {
+async function checkReceiver(channel: ChannelConfig, { proxy, clock }: Way): Promise<DoctorFinding> {
   const { name } = channel;
   if (channel.type === 'log') return ok('channel', 'writes to the log', name);
   // The path of a webhook address is often secret, so only the host is shown.

@@ -18,13 +18,13 @@ import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 import { probeRedisOnce } from '../shared/redis-probe.ts';
-import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 const DAEMON_TIMEOUT_MS = 2_000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 
 /** Checks the port of the daemon's pages: it must be free, or the daemon itself must be listening on it. */
-export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<Finding[]> {
+export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<DoctorFinding[]> {
   if (port === 0) return [];
   const place = `${host}, port ${port}`;
   const address = host.replace(/^\[(.*)\]$/, '$1');
@@ -60,7 +60,7 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
   }
 }
 
-export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<Finding[]> {
+export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<DoctorFinding[]> {
   // A missing ledger has nothing to publish; the ledger check reports it.
   if (publish === null || !existsSync(ledger.path)) return [];
   const { describeCopyStatus, readCopyStatus } = await import('../../publish/standing.ts');
@@ -80,7 +80,7 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
 /** Ledger id in read-only probe requests while no ledger exists yet. */
 const PLACEHOLDER_LEDGER_ID = 'usage-ledger-doctor';
 
-export async function checkOutlets(config: Config, clock: Clock): Promise<Finding[]> {
+export async function checkOutlets(config: Config, clock: Clock): Promise<DoctorFinding[]> {
   const { outlets, ledger, proxy } = config;
   if (outlets.length === 0) return [];
   const [{ openReceiver }, { outletStatuses, describeProblems }] = await Promise.all([
@@ -97,7 +97,7 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Findin
       redact,
     };
     const standings = reader === null ? [] : outletStatuses(reader.connection, outlets);
-    const findings: Finding[] = [];
+    const findings: DoctorFinding[] = [];
     for (const outlet of outlets) {
       const { name } = outlet;
       findings.push(await probeOutlet(() => openReceiver(outlet, deps), name));
@@ -116,7 +116,7 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Findin
   }
 }
 
-async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: string): Promise<Finding> {
+async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: string): Promise<DoctorFinding> {
   try {
     const { receiver, close } = open();
     try {
@@ -134,7 +134,7 @@ async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: st
 const MIN_REDIS_VERSION = [6, 2] as const;
 const VERSION_TIMEOUT_MS = 5000;
 
-export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promise<DoctorFinding[]> {
   if (config.redisUrl !== null) {
     return checkServer({ kind: 'url', url: config.redisUrl }, ledgerIdAt(config.ledger.path));
   }
@@ -146,7 +146,7 @@ export async function checkRedis(config: Config, env: NodeJS.ProcessEnv): Promis
   return checkProgram(env);
 }
 
-async function checkServer(target: RedisTarget, id: string): Promise<Finding[]> {
+async function checkServer(target: RedisTarget, id: string): Promise<DoctorFinding[]> {
   const place = describeTarget(target);
   const { fault, facts } = await probeRedisOnce(target, id);
   if (fault !== null) return [fail('redis', `${place} is unavailable: ${fault.reason}`, fault.hint)];
@@ -175,7 +175,7 @@ function ledgerIdAt(path: string): string {
   }
 }
 
-async function checkProgram(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+async function checkProgram(env: NodeJS.ProcessEnv): Promise<DoctorFinding[]> {
   const program = findOnPath('redis-server', env.PATH ?? '');
   if (program === null) {
     return [failedWith('redis', new RedisMissingError(), '')];
@@ -190,7 +190,7 @@ async function checkProgram(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   }
 }
 
-function judgeVersion(version: string, message: string): Finding {
+function judgeVersion(version: string, message: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [minMajor, minMinor] = MIN_REDIS_VERSION;
   // A fork with its own version numbers, or without one, passes.

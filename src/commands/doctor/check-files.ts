@@ -9,19 +9,19 @@ import { groupOf, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { readExportState, readExportStatus } from '../../reports/files/export-folder.ts';
-import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 /** An export is late when its file is missing this long after its scheduled time. */
 const EXPORT_LATE_AFTER_MS = 10 * 60_000;
 
-export function checkBackups({ backup }: Pick<Config, 'backup'>): Finding[] {
+export function checkBackups({ backup }: Pick<Config, 'backup'>): DoctorFinding[] {
   if (backup === null) return [];
   const fault = folderFault(backup.folder);
   if (fault !== null) return [fail('backup', fault, BACKUP_FOLDER_REMEDY)];
   return [ok('backup', `${backup.folder} is writable`)];
 }
 
-export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): Finding[] {
+export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): DoctorFinding[] {
   return exports.map(({ name, folder, cron }) => {
     const { at, eventSeq } = readExportState(folder, name);
     const { failing } = readExportStatus({ folder, name });
@@ -45,7 +45,7 @@ export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number
 const BUCKET_TIMEOUT_MS = 10_000;
 
 /** Checks each bucket of backups and exports by writing, listing, reading and deleting a small object. */
-export async function checkBuckets({ backup, exports }: Config, clock: Clock): Promise<Finding[]> {
+export async function checkBuckets({ backup, exports }: Config, clock: Clock): Promise<DoctorFinding[]> {
   const places = new Map<string, S3Place>();
   for (const { to } of [...(backup === null ? [] : [backup]), ...exports]) {
     if (to !== null) places.set(`s3://${to.bucket}/${to.prefix}`, to);
@@ -53,7 +53,7 @@ export async function checkBuckets({ backup, exports }: Config, clock: Clock): P
   return Promise.all([...places].map(([address, place]) => checkPlace(address, place, clock)));
 }
 
-async function checkPlace(address: string, place: S3Place, clock: Clock): Promise<Finding> {
+async function checkPlace(address: string, place: S3Place, clock: Clock): Promise<DoctorFinding> {
   const { testPrefix } = await import('../../s3/try-place.ts');
   const way = { place, clock, signal: new AbortController().signal, answerMs: BUCKET_TIMEOUT_MS, attempts: 2 };
   try {
@@ -71,12 +71,12 @@ const READABLE_BY_ALL = 0o004;
 const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
 const OWNER_ONLY = 'ledger and secrets are readable by their owner only';
 
-export function checkModes(config: Config, cwd: string): Finding[] {
+export function checkModes(config: Config, cwd: string): DoctorFinding[] {
   const { path, readerGroup } = config.ledger;
   const ledgerFiles = ['', '-wal', '-shm'].map((suffix) => `${path}${suffix}`);
   const exposed = [
-    judge(ledgerFiles, 'the ledger', readerGroup === undefined ? READABLE_BY_OTHERS : READABLE_BY_ALL),
-    ...secretFiles(config, cwd).map((file) => judge([file], 'secrets', READABLE_BY_OTHERS)),
+    modeFinding(ledgerFiles, 'the ledger', readerGroup === undefined ? READABLE_BY_OTHERS : READABLE_BY_ALL),
+    ...secretFiles(config, cwd).map((file) => modeFinding([file], 'secrets', READABLE_BY_OTHERS)),
   ].filter((finding) => finding !== null);
   return exposed.length > 0
     ? exposed
@@ -90,7 +90,7 @@ export function checkModes(config: Config, cwd: string): Finding[] {
       ];
 }
 
-function judge(files: readonly string[], holds: string, forbidden: number): Finding | null {
+function modeFinding(files: readonly string[], holds: string, forbidden: number): DoctorFinding | null {
   const exposed = files.filter((file) => (modeOf(file) & forbidden) !== 0);
   const [first] = exposed;
   if (first === undefined) return null;

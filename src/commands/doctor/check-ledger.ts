@@ -19,7 +19,7 @@ import { nearestFolder, readerFault, requireLedgerPath } from '../../ledger/stor
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 const LOW_DISK_BYTES = 1024 ** 3;
 /** How long a writer may hold the ledger before it counts as locked. Applying a run takes less. */
@@ -27,7 +27,7 @@ const DOCTOR_LOCK_WAIT_MS = 5000;
 const MISMATCH_REMEDY =
   'stop the daemon and restore the right file; if this file was put there on purpose, the next run clears the warning';
 
-export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] {
+export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFinding[] {
   let mismatch: string | null;
   try {
     requireLedgerPath(path, readerGroup);
@@ -53,7 +53,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): Finding[] 
 }
 
 /** Warns about configured workspaces that were ended in this ledger. An unreadable ledger is reported by `checkLedger`. */
-export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): Finding[] {
+export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): DoctorFinding[] {
   const ended = queryLedger(ledger.path, retiredWorkspaces, []);
   const remedy = 'remove it from the configuration, or read it again with `usage-ledger workspace resume`';
   return workspaces
@@ -61,13 +61,13 @@ export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'work
     .map(({ id }) => warn('ended', 'ended in this ledger, and no longer read', remedy, id));
 }
 
-export function checkCloses({ path }: Config['ledger']): Finding[] {
+export function checkCloses({ path }: Config['ledger']): DoctorFinding[] {
   const words = queryLedger(path, (connection) => describeSkipped(skippedMonths(connection)), null);
   if (words === null) return [];
   return [warn('closes', words, 'close each with `usage-ledger close PERIOD --workspace ID`')];
 }
 
-function checkReaders(path: string, group: string): Finding {
+function checkReaders(path: string, group: string): DoctorFinding {
   try {
     const fault = readerFault(path, group);
     if (fault !== null) return fail('ledger', fault.message, fault.hint, 'readers');
@@ -78,7 +78,7 @@ function checkReaders(path: string, group: string): Finding {
 }
 
 /** Checks the bundled SQLite library on a temporary ledger. */
-export function checkSqlite(): Finding[] {
+export function checkSqlite(): DoctorFinding[] {
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-doctor-'));
   try {
     const connection = openForWriting(join(folder, 'ledger.db'));
@@ -92,12 +92,12 @@ export function checkSqlite(): Finding[] {
   }
 }
 
-export function checkDisk(path: string): Finding[] {
+export function checkDisk(path: string): DoctorFinding[] {
   const folder = nearestFolder(path);
   return [judgeDisk(folder, freeBytesAt(folder), statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
 }
 
-export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): Finding {
+export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): DoctorFinding {
   if (freeBytes <= MIN_FREE_BYTES) {
     return fail('disk', `only ${freeBytes} bytes free in ${folder}: nothing can be written`, 'free disk space now');
   }
@@ -125,14 +125,14 @@ export function queryLedger<T>(path: string, query: (connection: LedgerDb) => T,
   }
 }
 
-export function checkIntervals(path: string, nowMs: number): Finding[] {
+export function checkIntervals(path: string, nowMs: number): DoctorFinding[] {
   const found = queryLedger(path, (connection) => timesAhead(connection, nowMs), null);
   return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
 }
 
 const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the permissions of the file and its folder';
 
-export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): Finding[] {
+export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): DoctorFinding[] {
   const fault = keyFault(checkpointKeyFile);
   if (fault !== null) return [fail('checkpoints', `checkpoints cannot be signed: ${fault}`, KEY_REMEDY)];
   const lost = queryLedger(path, (connection) => missingCheckpoints(connection, path, checkpointKeyFile), null);

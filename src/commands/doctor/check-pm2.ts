@@ -8,18 +8,18 @@ import { summarizeError } from '../../core/errors.ts';
 import { isProcessRunning } from '../../core/process/process-liveness.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { findOnPath } from './check-daemon.ts';
-import { type Finding, fail, ok, warn } from './finding.ts';
+import { type DoctorFinding, fail, ok, warn } from './finding.ts';
 
 /** The daemon takes up to 19 s to stop. */
 const MIN_KILL_TIMEOUT_MS = 20_000;
 
 /** Checks ecosystem.config.cjs in this folder, if it exists, and the processes of a running pm2. */
-export async function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+export async function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Promise<DoctorFinding[]> {
   const watched = await watchedProcesses(cwd, env);
   return [...checkFile(cwd, env), ...watched.map((name) => watchFinding('pm2 is watching the running daemon', name))];
 }
 
-function checkFile(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
+function checkFile(cwd: string, env: NodeJS.ProcessEnv): DoctorFinding[] {
   const file = join(cwd, 'ecosystem.config.cjs');
   if (!existsSync(file)) return [];
   let apps: readonly unknown[];
@@ -38,7 +38,7 @@ function checkFile(cwd: string, env: NodeJS.ProcessEnv): Finding[] {
 }
 
 /** Warns when other users can read pm2's folder: `pm2 save` writes the environment, secrets included, into a world-readable file. */
-function checkPm2Home(env: NodeJS.ProcessEnv): Finding[] {
+function checkPm2Home(env: NodeJS.ProcessEnv): DoctorFinding[] {
   const folder = pm2Home(env);
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
   if ((mode & 0o077) === 0) return [];
@@ -73,7 +73,7 @@ async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<st
     return listed.flatMap(({ name, pm2_env: settings }) => {
       const { watch, pm_exec_path: script } = groupOf(settings);
       const isOurs = JSON.stringify([name, script]).includes('usage-ledger');
-      return isOurs && isOn(watch) ? [String(name)] : [];
+      return isOurs && isWatchOn(watch) ? [String(name)] : [];
     });
   } catch {
     // A pm2 that does not answer, or runs nothing, is no finding about the daemon.
@@ -88,11 +88,11 @@ function isRunning(pidFile: string): boolean {
 }
 
 /** Reports whether watching is on. `watch` is true, a path or a list of paths, or text when it comes from an environment variable. */
-function isOn(watch: unknown): boolean {
+function isWatchOn(watch: unknown): boolean {
   return Array.isArray(watch) ? watch.length > 0 : Boolean(watch) && watch !== 'false';
 }
 
-function watchFinding(what: string, subject: string | null): Finding {
+function watchFinding(what: string, subject: string | null): DoctorFinding {
   return warn(
     'pm2',
     `${what}: it restarts the daemon whenever a file below its folder changes`,
@@ -101,9 +101,9 @@ function watchFinding(what: string, subject: string | null): Finding {
   );
 }
 
-function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
+function checkApp(app: Record<PropertyKey, unknown>): DoctorFinding[] {
   const subject = typeof app.name === 'string' ? app.name : null;
-  const findings: Finding[] = [];
+  const findings: DoctorFinding[] = [];
   if (!(Number(app.kill_timeout) >= MIN_KILL_TIMEOUT_MS)) {
     const message = 'kill_timeout is too short: pm2 kills the daemon before it has finished its jobs';
     findings.push(fail('pm2', message, `set kill_timeout to ${MIN_KILL_TIMEOUT_MS} or more`, subject));
@@ -122,7 +122,7 @@ function checkApp(app: Record<PropertyKey, unknown>): Finding[] {
     const message = `stop_exit_codes lacks ${missing.join(', ')}: pm2 keeps restarting a daemon whose configuration is invalid`;
     findings.push(warn('pm2', message, `set stop_exit_codes to [${NO_RESTART_EXIT_CODES.join(', ')}]`, subject));
   }
-  if (isOn(app.watch)) findings.push(watchFinding('watch is on', subject));
+  if (isWatchOn(app.watch)) findings.push(watchFinding('watch is on', subject));
   if (findings.length > 0) return findings;
   return [ok('pm2', 'kill_timeout, wait_ready, treekill, stop_exit_codes and watch are correct', subject)];
 }

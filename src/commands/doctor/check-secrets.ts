@@ -1,11 +1,11 @@
 import { namedSecrets } from '../../config/reading/secrets.ts';
 import type { Config } from '../../config/types.ts';
-import { type Finding, warn } from './finding.ts';
+import { type DoctorFinding, warn } from './finding.ts';
 
 const MIN_SECRET_LENGTH = 8;
 
 /** Warns about each secret shorter than eight characters. The finding names the setting and never contains the value. */
-export function checkSecrets(config: Config): Finding[] {
+export function checkSecrets(config: Config): DoctorFinding[] {
   const short = namedSecrets(config).filter(({ value }) => value.length < MIN_SECRET_LENGTH);
   return [...new Set(short.map(({ setting }) => setting))].map((setting) =>
     warn(

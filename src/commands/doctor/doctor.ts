@@ -32,7 +32,7 @@ import {
 } from './check-ledger.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkSecrets } from './check-secrets.ts';
-import { type Finding, fail, failedWith, ok, warn } from './finding.ts';
+import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
 interface DoctorOptions {
@@ -47,7 +47,7 @@ export function doctorCommand(cli: CliContext): CliCommand {
 }
 
 async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
-  const config = await loadConfig(cli);
+  const config = await loadConfigOrError(cli);
   if (config instanceof ConfigError) {
     // The other checks need a valid configuration.
     const { cwd, env } = cli.io;
@@ -64,7 +64,7 @@ async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
   if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
 }
 
-async function loadConfig(cli: CliContext): Promise<Config | ConfigError> {
+async function loadConfigOrError(cli: CliContext): Promise<Config | ConfigError> {
   try {
     return await cli.loadConfig();
   } catch (error) {
@@ -73,17 +73,17 @@ async function loadConfig(cli: CliContext): Promise<Config | ConfigError> {
   }
 }
 
-function configFindings({ faults }: ConfigError): Finding[] {
+function configFindings({ faults }: ConfigError): DoctorFinding[] {
   return faults.map(({ path, message, hint }) => fail('configuration', message, hint, path));
 }
 
-async function checkAll(cli: CliContext, { config, clock, redact }: Context, probe: boolean): Promise<Finding[]> {
+async function checkAll(cli: CliContext, { config, clock, redact }: Context, probe: boolean): Promise<DoctorFinding[]> {
   const { env, cwd } = cli.io;
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
   const workspaces = counted(config.workspaces.length, 'workspace');
   const findings = await runChecks([
-    ...config.workspaces.map((workspace): Check => {
+    ...config.workspaces.map((workspace): DoctorCheck => {
       const trial = openTrial(workspace, { clock, proxy: config.proxy, redact });
       return ['service', () => checkWorkspace(workspace, trial, probe)];
     }),
@@ -112,7 +112,7 @@ async function checkAll(cli: CliContext, { config, clock, redact }: Context, pro
   return [ok('configuration', `${source}: ${workspaces}`), ...findings];
 }
 
-async function checkWorkspace(workspace: WorkspaceConfig, trial: Trial, probe: boolean): Promise<Finding[]> {
+async function checkWorkspace(workspace: WorkspaceConfig, trial: Trial, probe: boolean): Promise<DoctorFinding[]> {
   try {
     const findings = await checkService(workspace, trial);
     return probe ? [...findings, ...(await probeService(workspace.id, trial))] : findings;
@@ -122,7 +122,7 @@ async function checkWorkspace(workspace: WorkspaceConfig, trial: Trial, probe: b
 }
 
 /** Warns about empty environment variables in optional settings, such as a webhook's signing secret. */
-function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): Finding[] {
+function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): DoctorFinding[] {
   if (file === null) return [];
   return emptiedSettings(file, env).map(({ path, names }) =>
     warn(
@@ -134,10 +134,10 @@ function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): Finding[] {
   );
 }
 
-type Check = readonly [name: string, run: () => Finding[] | Promise<Finding[]>];
+type DoctorCheck = readonly [name: string, run: () => DoctorFinding[] | Promise<DoctorFinding[]>];
 
 /** Runs the checks concurrently. A check that throws becomes a failed finding and does not stop the others. */
-async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
+async function runChecks(checks: readonly DoctorCheck[]): Promise<DoctorFinding[]> {
   const results = checks.map(async ([name, run]) => {
     try {
       return await run();
@@ -151,9 +151,9 @@ async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
 
 const STATUS_LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const;
 const FINDING_INDENT = 6;
-const COLOURS = { ok: 32, warn: 33, fail: 31 } as const;
+const STATUS_COLOURS = { ok: 32, warn: 33, fail: 31 } as const;
 
-function printFindings(cli: CliContext, findings: readonly Finding[]): void {
+function printFindings(cli: CliContext, findings: readonly DoctorFinding[]): void {
   if (cli.json) {
     cli.printJson({ ok: findings.every(({ status }) => status !== 'fail'), checks: findings });
     return;
@@ -166,7 +166,7 @@ function printFindings(cli: CliContext, findings: readonly Finding[]): void {
       width,
       FINDING_INDENT,
     );
-    const painted = `\x1b[${COLOURS[status]}m${STATUS_LABELS[status]}\x1b[39m${first.slice(STATUS_LABELS[status].length)}`;
+    const painted = `\x1b[${STATUS_COLOURS[status]}m${STATUS_LABELS[status]}\x1b[39m${first.slice(STATUS_LABELS[status].length)}`;
     for (const line of [cli.colours ? painted : first, ...rest]) cli.print(line);
     if (remedy !== null) printProse(cli, `${' '.repeat(FINDING_INDENT)}${inertText(remedy)}`);
   }
@@ -175,7 +175,7 @@ function printFindings(cli: CliContext, findings: readonly Finding[]): void {
 const MAX_OK_SKEW_MS = 30_000;
 const MAX_SIGNING_SKEW_MS = 120_000;
 
-async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial): Promise<Finding[]> {
+async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial): Promise<DoctorFinding[]> {
   try {
     const { page, latencyMs, skewMs } = await trial.ask({ page: 1, perPage: 1 });
     const records = formatInteger(page.total_records);
@@ -189,14 +189,14 @@ async function checkService({ id, baseUrl, keys }: WorkspaceConfig, trial: Trial
   }
 }
 
-function keyFinding(keys: WorkspaceConfig['keys'], inUse: string | null, workspaceId: string): Finding {
+function keyFinding(keys: WorkspaceConfig['keys'], inUse: string | null, workspaceId: string): DoctorFinding {
   const position = keys.findIndex(({ apiKeyId }) => apiKeyId === inUse);
   const message = `${inUse} is in use, ${position + 1} of ${keys.length}`;
   if (position <= 0) return ok('key', message, workspaceId);
   return warn('key', `${message}: the service rejects the keys before it`, 'remove those from `keys:`', workspaceId);
 }
 
-function skewFinding(skewMs: number, workspaceId: string): Finding {
+function skewFinding(skewMs: number, workspaceId: string): DoctorFinding {
   const distanceMs = Math.abs(skewMs);
   const seconds = formatInteger(Math.round(distanceMs / 1000));
   const side = skewMs < 0 ? 'behind' : 'ahead of';
@@ -207,7 +207,7 @@ function skewFinding(skewMs: number, workspaceId: string): Finding {
   return ok('clock', "agrees with the service's", workspaceId);
 }
 
-function checkRoutes(config: Config): Finding[] {
+function checkRoutes(config: Config): DoctorFinding[] {
   const routes = routesOf(channelsOf(config), config.http.publicUrl);
   const { workspaces } = config;
   const found = Map.groupBy(
@@ -241,7 +241,7 @@ interface Demand {
  * Warns when the crons need more requests than the rates allow, estimated from the requests of the latest runs. Compares
  * all workspaces of one host together, and each workspace with its own lower rate.
  */
-function checkSchedule({ workspaces, ledger }: Config, nowMs: number): Finding[] {
+function checkSchedule({ workspaces, ledger }: Config, nowMs: number): DoctorFinding[] {
   const known = queryLedger(ledger.path, requestsOfRuns, new Map<string, number>());
   const demands = workspaces.map((workspace): Demand => {
     const requests = Math.max(MIN_REQUESTS_PER_RUN, known.get(workspace.id) ?? 0);
@@ -258,7 +258,7 @@ function checkSchedule({ workspaces, ledger }: Config, nowMs: number): Finding[]
   });
 }
 
-function tooDense(host: string, wanted: number, rate: number, demands: readonly Demand[]): Finding {
+function tooDense(host: string, wanted: number, rate: number, demands: readonly Demand[]): DoctorFinding {
   const largest = demands.toSorted((a, b) => b.perSecond - a.perSecond).slice(0, MAX_NAMED_DEMANDS);
   const names = largest.map(({ workspace }) => inertText(workspace.id)).join(', ');
   const who = demands.length === 1 ? 'workspace' : `${demands.length} workspaces, the largest of them`;

@@ -1,6 +1,6 @@
 import { summarizeError } from '../../core/errors.ts';
 
-export interface Finding {
+export interface DoctorFinding {
   check: string;
   /** The thing checked when there are several, such as a workspace id; null when there is only one. */
   subject: string | null;
@@ -10,20 +10,25 @@ export interface Finding {
   remedy: string | null;
 }
 
-export function ok(check: string, message: string, subject: string | null = null): Finding {
+export function ok(check: string, message: string, subject: string | null = null): DoctorFinding {
   return { check, subject, status: 'ok', message, remedy: null };
 }
 
-export function warn(check: string, message: string, remedy: string, subject: string | null = null): Finding {
+export function warn(check: string, message: string, remedy: string, subject: string | null = null): DoctorFinding {
   return { check, subject, status: 'warn', message, remedy };
 }
 
-export function fail(check: string, message: string, remedy: string, subject: string | null = null): Finding {
+export function fail(check: string, message: string, remedy: string, subject: string | null = null): DoctorFinding {
   return { check, subject, status: 'fail', message, remedy };
 }
 
 /** Converts an error into a failed finding. `remedy` is used when the error has no hint of its own. */
-export function failedWith(check: string, error: unknown, remedy: string, subject: string | null = null): Finding {
+export function failedWith(
+  check: string,
+  error: unknown,
+  remedy: string,
+  subject: string | null = null,
+): DoctorFinding {
   const { message, hint } = summarizeError(error);
   return fail(check, message, hint ?? remedy, subject);
 }

@@ -64,7 +64,7 @@ export function closeCommand(cli: CliContext): CliCommand {
         const { id } = chooseWorkspace(context.config, options.workspace);
         if (options.force !== true) requireVerifiedLedger((await verifyBooks(context)).faults.length);
         const event = await closeOne(context, period, id, options);
-        cli.printResult(recordOf(event), linesOf(event));
+        cli.printResult(recordOf(event), eventLines(event));
         cli.noteCheckpoint(event.checkpointFault);
         noteSkipped(cli, context, (month) => month.workspaceId === id);
       }),
@@ -120,7 +120,7 @@ function logoUrl(path: string): string {
   return `data:image/${kind === 'svg' ? 'svg+xml' : kind};base64,${file.bytes.toString('base64')}`;
 }
 
-interface Outcome {
+interface CloseOutcome {
   result: 'closed' | 'closed_already' | 'refused';
   record: object;
   lines: (string | null)[];
@@ -129,13 +129,13 @@ interface Outcome {
 async function closeAll(cli: CliContext, context: Context, period: string, options: CloseOptions): Promise<void> {
   const plan = await planMonth(context, period);
   requireVerifiedLedger(plan.faults);
-  const outcomes: Outcome[] = [];
+  const outcomes: CloseOutcome[] = [];
   for (const workspace of plan.workspaces) {
     const outcome = await closePlanned(cli, context, workspace, period, options);
     outcomes.push(outcome);
     if (!cli.json) for (const line of outcome.lines) if (line !== null) printProse(cli, line, 2);
   }
-  const count = (wanted: Outcome['result']) => outcomes.filter(({ result }) => result === wanted).length;
+  const count = (wanted: CloseOutcome['result']) => outcomes.filter(({ result }) => result === wanted).length;
   const [closed, before, refused] = [count('closed'), count('closed_already'), count('refused')];
   if (refused > 0) cli.exitCode = refused === outcomes.length ? EXIT.failed : EXIT.partial;
   const workspaces = outcomes.map(({ result, record }) => ({ result, ...record }));
@@ -152,28 +152,28 @@ async function closePlanned(
   { workspace_id: id, state, blockers }: MonthEndWorkspace,
   period: string,
   options: CloseOptions,
-): Promise<Outcome> {
+): Promise<CloseOutcome> {
   const where = `${inertText(id)}, ${period}`;
   if (state === 'closed') return { result: 'closed_already', record: { workspace_id: id }, lines: [] };
   const isAccepted = ({ kind }: Blocker) => kind === 'change' && options.acceptChange?.includes(id) === true;
   const remaining = blockers.filter((blocker) => !isAccepted(blocker));
-  if (remaining.length > 0) return refusal(id, where, remaining);
+  if (remaining.length > 0) return closeRefusal(id, where, remaining);
   try {
     const event = await closeOne(context, period, id, options);
     cli.noteCheckpoint(event.checkpointFault);
-    return { result: 'closed', record: recordOf(event), lines: linesOf(event) };
+    return { result: 'closed', record: recordOf(event), lines: eventLines(event) };
   } catch (error) {
     // The state changed between plan and close, for example because a run started.
     const { code, message } = summarizeError(error);
-    return refusal(id, where, [{ kind: code, reason: message, command: null }]);
+    return closeRefusal(id, where, [{ kind: code, reason: message, command: null }]);
   }
 }
 
-function refusal(
+function closeRefusal(
   id: string,
   where: string,
   reasons: readonly { kind: string; reason: string; command: string | null }[],
-): Outcome {
+): CloseOutcome {
   const lines = reasons.flatMap(({ reason, command }) => [
     `  - ${inertText(reason)}`,
     command === null ? null : `    $ ${inertText(command)}`,
@@ -203,7 +203,7 @@ export function reopenCommand(cli: CliContext): CliCommand {
         const writer = await context.existingWriter();
         const request = { workspaceId: workspace.id, period: parsePeriod(text), by, note, nowMs: context.clock.now() };
         const event = await writer.reopenPeriod(request);
-        cli.printResult(recordOf(event), linesOf(event));
+        cli.printResult(recordOf(event), eventLines(event));
         cli.noteCheckpoint(event.checkpointFault);
       }),
     );
@@ -225,7 +225,7 @@ function recordOf(event: PeriodEvent): object {
   };
 }
 
-function linesOf({ action, period, workspaceId, ...event }: PeriodEvent): (string | null)[] {
+function eventLines({ action, period, workspaceId, ...event }: PeriodEvent): (string | null)[] {
   const { tenants, creditsUsed, requestCount } = event;
   const figures = [counted(tenants, 'tenant'), counted(creditsUsed, 'credit'), counted(requestCount, 'request')].join(
     ', ',

@@ -16,7 +16,7 @@ import { BY_OPTION, firstRows, LIMIT_OPTION, printRows } from '../shared/options
 export function linesCommand(cli: CliContext): CliCommand {
   return new CliCommand('lines')
     .addCommand(addCommand(cli))
-    .addCommand(listCommand(cli))
+    .addCommand(listLinesCommand(cli))
     .addCommand(revokeCommand(cli))
     .examples(
       'usage-ledger lines add --tenant acme --period 2026-02 --amount -12.50 --currency EUR --reason "goodwill"',
@@ -55,7 +55,7 @@ function addCommand(cli: CliContext): CliCommand {
         const { tenant: tenantId, currency, by = systemUser() } = options;
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
         const period = parsePeriod(options.period, '--period');
-        const amountMinor = amountOf(options);
+        const amountMinor = parseLineAmount(options);
         const reason = reasonOf(options.reason);
         const writer = await context.existingWriter();
         const nowMs = context.clock.now();
@@ -69,7 +69,7 @@ function addCommand(cli: CliContext): CliCommand {
     );
 }
 
-function amountOf({ amount, currency }: AddOptions): bigint {
+function parseLineAmount({ amount, currency }: AddOptions): bigint {
   if (!isCurrency(currency)) {
     throw new UsageError(
       `--currency ${JSON.stringify(currency)} is not an ISO 4217 code`,
@@ -161,7 +161,7 @@ interface LineListOptions {
   limit?: number;
 }
 
-function listCommand(cli: CliContext): CliCommand {
+function listLinesCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List manual lines, including revoked ones.')
     .option('--workspace <id>', 'only this workspace')
@@ -172,7 +172,7 @@ function listCommand(cli: CliContext): CliCommand {
     .action(({ workspace, tenant, period, limit }: LineListOptions) =>
       cli.withContext((context) => {
         requireKnownWorkspace(context, workspace);
-        const rows = manualLines(context.reader().connection, {
+        const rows = readManualLines(context.reader().connection, {
           workspaceId: workspace,
           tenantId: tenant,
           period: period === undefined ? undefined : parsePeriod(period, '--period'),
@@ -198,7 +198,7 @@ interface ManualLineRow {
   revoked_because: string | null;
 }
 
-function manualLines(
+function readManualLines(
   connection: LedgerDb,
   wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },
 ): ManualLineRow[] {

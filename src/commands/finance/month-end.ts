@@ -75,13 +75,13 @@ export async function planMonth(context: Context, period: Period, ids?: readonly
   const { config } = context;
   const { connection } = context.reader();
   const verified = await verifyBooks(context);
-  const workspaces = ids?.map((id) => chooseWorkspace(config, id)) ?? subjectsOf(context);
+  const workspaces = ids?.map((id) => chooseWorkspace(config, id)) ?? monthEndSubjects(context);
   const request = { period, workspaces, maxChange: config.close.maxChange, verified, nowMs: context.clock.now() };
   return connection.transaction(() => readMonthEnd(connection, request))();
 }
 
 /** Returns the configured workspaces, and those that the ledger still reads without configuration. */
-function subjectsOf(context: Context): MonthEndSubject[] {
+function monthEndSubjects(context: Context): MonthEndSubject[] {
   const { connection } = context.reader();
   const configured = new Set(context.config.workspaces.map(({ id }) => id));
   const ended = new Set(retiredWorkspaces(connection));
@@ -94,7 +94,7 @@ function printPlan(cli: CliContext, plan: MonthEnd): void {
   cli.print(formatLedgerState(plan));
   cli.print(`head digest ${plan.head_digest ?? 'unknown'}`);
   cli.print('');
-  cli.print(renderTable(plan.workspaces.map(rowOf), MONTH_END_COLUMNS, cli.tableOptions));
+  cli.print(renderTable(plan.workspaces.map(workspaceRow), MONTH_END_COLUMNS, cli.tableOptions));
   for (const money of plan.money) {
     cli.print('');
     printProse(cli, formatMonthMoney(money));
@@ -128,7 +128,7 @@ function printNotices(cli: CliContext, title: string, notices: readonly Notice[]
   }
 }
 
-const MONTH_END_COLUMNS: readonly TableColumn<ReturnType<typeof rowOf>>[] = [
+const MONTH_END_COLUMNS: readonly TableColumn<ReturnType<typeof workspaceRow>>[] = [
   { name: 'workspace_id', header: 'Workspace', kind: 'id' },
   { name: 'tenants', header: 'Tenants', kind: 'count' },
   { name: 'unchanged_since', header: 'Unchanged since', kind: 'date', firm: true },
@@ -138,7 +138,7 @@ const MONTH_END_COLUMNS: readonly TableColumn<ReturnType<typeof rowOf>>[] = [
   { name: 'state', header: 'State', kind: 'text', firm: true },
 ];
 
-function rowOf(workspace: MonthEndWorkspace) {
+function workspaceRow(workspace: MonthEndWorkspace) {
   const { workspace_id, tenants, unchanged_since, unnamed, unpriced, corrections } = workspace;
   return {
     workspace_id,

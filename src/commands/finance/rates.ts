@@ -21,7 +21,7 @@ import {
 } from '../../ledger/journal/charges/card-store.ts';
 import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
 import { CARD_SIDES, type CardSide } from '../../ledger/store/schema/billing-tables.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/usage.ts';
@@ -33,8 +33,8 @@ import { firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 export function ratesCommand(cli: CliContext): CliCommand {
   return new CliCommand('rates')
     .addCommand(applyCommand(cli))
-    .addCommand(listCommand(cli))
-    .addCommand(checkCommand(cli))
+    .addCommand(listCardsCommand(cli))
+    .addCommand(checkCardsCommand(cli))
     .addCommand(clearCommand(cli))
     .examples('usage-ledger rates apply rates-2026.yml');
 }
@@ -126,7 +126,7 @@ export function noteOtherRates(cli: CliContext, context: Context): void {
   cli.note('The configured rate cards differ from the active ones: `usage-ledger rates apply` shows the difference.');
 }
 
-type CardRow = ReturnType<typeof cardRow>;
+type ListedCard = ReturnType<typeof cardRow>;
 
 function cardRow(card: StoredCard, side: CardSide) {
   return {
@@ -145,7 +145,7 @@ function cardRow(card: StoredCard, side: CardSide) {
   };
 }
 
-const CARD_COLUMNS: readonly Column<CardRow>[] = [
+const CARD_COLUMNS: readonly Column<ListedCard>[] = [
   { name: 'name', kind: 'text', header: 'Card' },
   { name: 'side', kind: 'text', header: 'Side' },
   { name: 'from_period', kind: 'text', header: 'From' },
@@ -160,7 +160,7 @@ const CARD_COLUMNS: readonly Column<CardRow>[] = [
   { name: 'digest', kind: 'id' },
 ];
 
-function listCommand(cli: CliContext): CliCommand {
+function listCardsCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List the active rate cards: prices and provider costs.')
     .option('--period <period>', 'only cards of this period, YYYY-MM')
@@ -181,11 +181,11 @@ function listCommand(cli: CliContext): CliCommand {
 }
 
 /** Reports whether a card covers a period. Periods, YYYY-MM, compare as text. */
-function coversPeriod({ from_period, to_period }: CardRow, period: string): boolean {
+function coversPeriod({ from_period, to_period }: ListedCard, period: string): boolean {
   return from_period <= period && (to_period === null || period <= to_period);
 }
 
-function checkCommand(cli: CliContext): CliCommand {
+function checkCardsCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')
     .description('Price the recorded history with these cards and with the active ones. Changes nothing.')
     .argument('[file]', 'a file with `rates:` and a list of cards (default: the configuration)')
@@ -227,7 +227,7 @@ function comparisonWith(context: Context, cards: ReplacementCards['rates'], { on
   const { connection } = context.reader();
   const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
   return connection.transaction(() => {
-    const nameOf = tenantNames(connection);
+    const nameOf = tenantNameLookup(connection);
     const { months, tenants, unpriced } = compareCards(
       recordedUsage(connection, onlyOpen ? { isClosed: false } : {}),
       (workspaceId, period) => pricerOfPeriod(connection, workspaceId, period),

@@ -79,9 +79,10 @@ export function reconcileByCurrency(
     });
     const serviceTenants = [...(service ?? [])].filter(([tenantId]) => homeOf(tenantId) === currency);
     const found = reconcile({
-      ledger: sumOf(ledger),
-      service: service && sumOf(serviceTenants.map(([id, figures]) => ({ tenantId: customerOf(id), ...figures }))),
-      invoice: sumOf(invoices.filter((line) => line.currency === currency)),
+      ledger: sumByTenant(ledger),
+      service:
+        service && sumByTenant(serviceTenants.map(([id, figures]) => ({ tenantId: customerOf(id), ...figures }))),
+      invoice: sumByTenant(invoices.filter((line) => line.currency === currency)),
       toleranceMinor: toleranceOf(currency),
     });
     const foreign = invoices.filter((line) => line.currency === currency && line.otherCurrency !== null);
@@ -102,7 +103,7 @@ interface ReconcileRules {
   toleranceOf: (currency: string | null) => bigint;
 }
 
-function sumOf(lines: readonly (SideFigures & { tenantId: string })[]): Map<string, SideFigures> {
+function sumByTenant(lines: readonly (SideFigures & { tenantId: string })[]): Map<string, SideFigures> {
   const sides = new Map<string, SideFigures>();
   const add = (a: bigint | null, b: bigint | null = null) => (a === null ? b : a + (b ?? 0n));
   for (const { tenantId, credits, amountMinor } of lines) {
@@ -197,7 +198,7 @@ export function readInvoices(
   }
   for (const { row, line } of read.filter(isTotal)) {
     const others = lines.filter(({ currency }) => currency === line.currency);
-    const sum = sumOf(others.map((other) => ({ ...other, tenantId: line.tenantId }))).get(line.tenantId);
+    const sum = sumByTenant(others.map((other) => ({ ...other, tenantId: line.tenantId }))).get(line.tenantId);
     if (sum?.credits === line.credits && sum.amountMinor === line.amountMinor) continue;
     refuse(row, tenantColumn, 'is not a tenant, and its row is not the total of the other rows', 'remove the row');
   }

@@ -14,7 +14,7 @@ import { readInputFile } from '../../input-files/input-file.ts';
 import { readTable } from '../../input-files/read-table.ts';
 import type { Table, TableRow } from '../../input-files/table.ts';
 import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
-import { tenantNames, tenantReferences } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup, tenantReferences } from '../../ledger/store/tenant-names.ts';
 import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
@@ -210,7 +210,7 @@ async function recordResult(
   { statement, customers, invoices, tenants, currencies }: Compared,
   { period, file, options }: { period: Period; file: { name: string; sha256: string }; options: ReconcileOptions },
 ): Promise<void> {
-  const { tenants: counts, amounts } = totalsOf(tenants, currencies);
+  const { tenants: counts, amounts } = reconciledTotals(tenants, currencies);
   const named = invoices.filter(({ invoice, currency }) => invoice !== null && currency !== null);
   const byTenant = Map.groupBy(
     named.flatMap((line) => customers.tenantsOf(line.tenantId).map((tenantId) => ({ ...line, tenantId }))),
@@ -251,19 +251,19 @@ async function printComparisonResult(
   const isTable = chosenFormat(options, 'table') === 'table';
   const rows = compared.flatMap(({ statement, customers, tenants }) => {
     const { workspace_id } = statement;
-    const names = tenantNames(connection, { workspaceId: workspace_id });
+    const names = tenantNameLookup(connection, { workspaceId: workspace_id });
     const causeOf = causeFinder(connection, statement, customers);
     return tenants
       .filter(({ status }) => !isTable || status !== 'matched')
       .map((tenant) => ({
         workspace_id,
-        ...rowOf(tenant),
+        ...reconciledRow(tenant),
         cause: causeOf(tenant),
         display_name: names(workspace_id, customers.tenantsOf(tenant.tenantId)[0] ?? tenant.tenantId),
       }));
   });
   const currencies = [...new Set(compared.flatMap((one) => one.currencies))];
-  const totals = totalsOf(
+  const totals = reconciledTotals(
     compared.flatMap(({ tenants }) => tenants),
     currencies,
   );
@@ -282,7 +282,11 @@ async function printComparisonResult(
   if (isTable) printTotals(cli, totals, rows.length > 0);
 }
 
-function printTotals(cli: CliContext, { tenants, amounts }: ReturnType<typeof totalsOf>, isBelow: boolean): void {
+function printTotals(
+  cli: CliContext,
+  { tenants, amounts }: ReturnType<typeof reconciledTotals>,
+  isBelow: boolean,
+): void {
   if (isBelow) cli.print('');
   for (const [status, count] of Object.entries(tenants)) cli.print(`${count} ${status}`);
   for (const { currency, ledger, invoice } of amounts) {
@@ -326,7 +330,7 @@ function toleranceIn(currency: string | null, tolerance: string): bigint {
   return minor;
 }
 
-type ReconcileRow = ReturnType<typeof rowOf> & {
+type ReconcileRow = ReturnType<typeof reconciledRow> & {
   workspace_id: string;
   display_name: string | null;
   cause: Cause | null;
@@ -353,25 +357,25 @@ function causeWords(cause: Cause | null, { other_currencies: marks }: ReconcileR
   return marks === null ? words : `${words} ${marks}`;
 }
 
-function rowOf({ tenantId, status, ledger, service, invoice, currency, otherCurrencies }: ReconciledRow) {
+function reconciledRow({ tenantId, status, ledger, service, invoice, currency, otherCurrencies }: ReconciledRow) {
   return {
     tenant_id: tenantId,
     status,
     service_credits: service?.credits ?? null,
     ledger_credits: ledger?.credits ?? null,
     invoice_credits: invoice?.credits ?? null,
-    ledger_amount: amountOf(ledger, currency),
-    invoice_amount: amountOf(invoice, currency),
+    ledger_amount: sideAmount(ledger, currency),
+    invoice_amount: sideAmount(invoice, currency),
     currency,
     other_currencies: otherCurrencies.length === 0 ? null : otherCurrencies.join(' '),
   };
 }
 
-function amountOf(side: SideFigures | null, currency: string | null): string | null {
+function sideAmount(side: SideFigures | null, currency: string | null): string | null {
   return side?.amountMinor == null || currency === null ? null : formatMinor(side.amountMinor, currency);
 }
 
-function totalsOf(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {
+function reconciledTotals(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {
   const counts = { matched: 0, missing: 0, extra: 0, different: 0 };
   for (const { status } of tenants) counts[status] += 1;
   const amounts = currencies.flatMap((currency) => {

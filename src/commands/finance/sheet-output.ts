@@ -46,7 +46,7 @@ export async function writeSheet(
   source: Sheet,
   { format, options }: { format: SheetFormat; options: SheetOptions },
 ): Promise<number> {
-  const style = styleOf(options);
+  const style = csvStyle(options);
   const seen = { rows: 0 };
   const sheet = { ...source, rows: limitRows(source.rows, options.limit, seen) };
   if (options.out !== undefined) {
@@ -139,7 +139,7 @@ export function chosenFormat<Format extends string>(
   throw new UsageError(`--json conflicts with --format ${format}`, 'use one of them');
 }
 
-export function styleOf({ bom, locale, raw }: SheetOptions): CsvStyle {
+export function csvStyle({ bom, locale, raw }: SheetOptions): CsvStyle {
   return {
     isGerman: locale === 'de',
     bom: bom === true,

@@ -1,7 +1,7 @@
 import { AppError, UsageError } from '../../core/errors.ts';
 import { isInPeriods } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { formatInteger, formatSigned, sheetOf, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { renderTable } from '../../reports/formats/table.ts';
@@ -71,7 +71,7 @@ async function showTenant(cli: CliContext, context: Context, options: TenantQuer
     const { connection } = context.reader();
     const usage = usageRows(connection, { workspaceId, tenantId, period: chosenPeriods(options) });
     const entries = selectedEntries(cli, context, workspaceId, options);
-    const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
+    const display_name = tenantNameLookup(connection, { workspaceId, tenantId })(workspaceId, tenantId);
     const liveReport = live === true ? await fetchLive(cli, context, { workspaceId, options, usage, signal }) : null;
     reports.push({ workspace_id: workspaceId, display_name, usage, entries, live: liveReport });
   }
@@ -101,7 +101,7 @@ function selectedEntries(cli: CliContext, context: Context, workspaceId: string,
 function entryRows(cli: CliContext, context: Context, workspaceId: string, options: TenantQuery) {
   const { tenantId } = options;
   const { connection } = context.reader();
-  const display_name = tenantNames(connection, { workspaceId, tenantId })(workspaceId, tenantId);
+  const display_name = tenantNameLookup(connection, { workspaceId, tenantId })(workspaceId, tenantId);
   const entries = selectedEntries(cli, context, workspaceId, options);
   return entries.map((entry) => ({ workspace_id: workspaceId, tenant_id: tenantId, display_name, ...entry }));
 }
@@ -192,10 +192,10 @@ const COMPARISON_COLUMNS: readonly TableColumn<Comparison>[] = [
     words: (side) => figure(side?.request_count),
   },
   { name: 'credits_difference', header: 'Difference', kind: 'credits', words: formatSigned },
-  { name: 'same', header: '', words: (_, row) => verdict(row), style: (same) => (same ? 'dim' : 'yellow') },
+  { name: 'same', header: '', words: (_, row) => comparisonVerdict(row), style: (same) => (same ? 'dim' : 'yellow') },
 ];
 
-function verdict({ ledger, service, same }: Comparison): string {
+function comparisonVerdict({ ledger, service, same }: Comparison): string {
   if (same) return 'same';
   if (ledger === null) return '<- only in the service';
   return service === null ? '<- only in the ledger' : '<- differs';
@@ -228,7 +228,7 @@ async function fetchLiveHistory(
   }
 }
 
-interface Figures {
+interface TenantFigures {
   credits_used: bigint;
   request_count: bigint;
 }
@@ -236,16 +236,16 @@ interface Figures {
 interface Comparison {
   period: string;
   /** Null when the ledger has no record, or a withdrawn one. */
-  ledger: Figures | null;
-  service: Figures | null;
+  ledger: TenantFigures | null;
+  service: TenantFigures | null;
   /** Credits of the service minus credits of the ledger; a missing side counts as 0. */
   credits_difference: bigint;
   same: boolean;
 }
 
 function compareHistories(ledger: readonly UsageRow[], service: readonly UsageItem[]): Comparison[] {
-  const ledgerSide = new Map(ledger.filter((row) => !row.withdrawn).map((row) => [row.period, figuresOf(row)]));
-  const serviceSide = new Map(service.map((item) => [item.period, figuresOf(item)]));
+  const ledgerSide = new Map(ledger.filter((row) => !row.withdrawn).map((row) => [row.period, tenantFigures(row)]));
+  const serviceSide = new Map(service.map((item) => [item.period, tenantFigures(item)]));
   const periods = [...new Set([...ledgerSide.keys(), ...serviceSide.keys()])].sort();
   return periods.map((period) => {
     const ledgerFigures = ledgerSide.get(period) ?? null;
@@ -262,6 +262,6 @@ function compareHistories(ledger: readonly UsageRow[], service: readonly UsageIt
   });
 }
 
-function figuresOf(record: { credits_used: number | bigint; request_count: number | bigint }): Figures {
+function tenantFigures(record: { credits_used: number | bigint; request_count: number | bigint }): TenantFigures {
   return { credits_used: BigInt(record.credits_used), request_count: BigInt(record.request_count) };
 }

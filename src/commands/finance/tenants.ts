@@ -14,7 +14,7 @@ import { LIMIT_OPTION, noteMore, printRows, SHEET_OPTION } from '../shared/optio
 export function tenantsCommand(cli: CliContext): CliCommand {
   return new CliCommand('tenants')
     .addCommand(importCommand(cli))
-    .addCommand(listCommand(cli))
+    .addCommand(listTenantsCommand(cli))
     .addCommand(forgetCommand(cli))
     .examples('usage-ledger tenants import customers.csv', 'usage-ledger tenants list');
 }
@@ -30,7 +30,7 @@ function importCommand(cli: CliContext): CliCommand {
     .action((file: string, options: { workspace?: string; dryRun?: boolean; sheet?: string }) =>
       cli.withContext(async (context) => {
         const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
-        const names = await readNames(cli.io.cwd, file, options.sheet);
+        const names = await readNamesFile(cli.io.cwd, file, options.sheet);
         const writer = await context.existingWriter();
         const dryRun = options.dryRun === true;
         const report = await writer.importNames({ workspaceId, names, dryRun, nowMs: context.clock.now() });
@@ -39,7 +39,7 @@ function importCommand(cli: CliContext): CliCommand {
     );
 }
 
-async function readNames(cwd: string, file: string, sheet: string | undefined): Promise<TenantName[]> {
+async function readNamesFile(cwd: string, file: string, sheet: string | undefined): Promise<TenantName[]> {
   const table = await readTable(readInputFile(resolve(cwd, file), file), {
     required: ['tenant_id'],
     optional: ['display_name', 'external_ref'],
@@ -155,7 +155,7 @@ function labelText(labels: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-function listCommand(cli: CliContext): CliCommand {
+function listTenantsCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List tenants with names, references and labels.')
     .option('--workspace <id>', 'only this workspace')

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import { usageAsOf } from '../../ledger/journal/runs/as-of.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { eachUsageRow, USAGE_COLUMNS, type UsageFilters, type UsageRow } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
 import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
@@ -53,7 +53,7 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
 }
 
 function* eachRowAsOf(connection: LedgerDb, asOf: string, filters: UsageFilters): Generator<UsageRow> {
-  const nameOf = tenantNames(connection, filters);
+  const nameOf = tenantNameLookup(connection, filters);
   for (const { closed, ...row } of usageAsOf(connection, asOf, filters)) {
     yield { ...row, display_name: nameOf(row.workspace_id, row.tenant_id) };
   }

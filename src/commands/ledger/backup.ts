@@ -16,11 +16,11 @@ export function backupCommand(cli: CliContext): CliCommand {
     .option('--force', 'replace an existing file')
     .examples('usage-ledger backup /mnt/backups/ledger.db', 'usage-ledger backup s3://our-bucket/ledger-1')
     .action((file: string, options: BackupOptions) =>
-      cli.withContext((context) => backup(cli, context, file, options)),
+      cli.withContext((context) => runBackup(cli, context, file, options)),
     );
 }
 
-async function backup(
+async function runBackup(
   cli: CliContext,
   context: Context,
   file: string,

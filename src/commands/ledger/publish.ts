@@ -17,10 +17,10 @@ export function publishCommand(cli: CliContext): CliCommand {
     .option('--check', 'compare the copy with the ledger afterwards; exit code 4 when they differ')
     .option('--repair', 'compare as --check does, and send differing rows again')
     .examples('usage-ledger publish')
-    .action((options: PublishOptions) => cli.withContext((context) => publish(cli, context, options)));
+    .action((options: PublishOptions) => cli.withContext((context) => runPublish(cli, context, options)));
 }
 
-async function publish(cli: CliContext, context: Context, { check, repair }: PublishOptions): Promise<void> {
+async function runPublish(cli: CliContext, context: Context, { check, repair }: PublishOptions): Promise<void> {
   const { publish: target, ledger } = context.config;
   if (target === null) {
     throw new UsageError('the configuration has no `publish:`', 'set publish.url to the address of Postgres');

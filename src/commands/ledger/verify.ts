@@ -72,7 +72,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
   };
   const counts = `${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}, ${counted(keys, 'key')}`;
   cli.printResult(record, [
-    ...faults.map((fault) => `FAULT ${fault.check}: ${placeOf(fault)}${inertText(fault.message)}`),
+    ...faults.map((fault) => `FAULT ${fault.check}: ${faultPlace(fault)}${inertText(fault.message)}`),
     `${faults.length === 0 ? 'verified' : 'checked'} ${counts}`,
     `head digest ${headDigest ?? 'unknown'}`,
     key === null ? null : `checkpoint key ${key}`,
@@ -109,7 +109,7 @@ function anchorChecks(
   return { checks, confirmations };
 }
 
-function placeOf({ runId, entryId }: Fault): string {
+function faultPlace({ runId, entryId }: Fault): string {
   const places = [runId, entryId === null ? null : `entry ${entryId}`].filter((place) => place !== null);
   return places.length === 0 ? '' : `${places.join(', ')}: `;
 }

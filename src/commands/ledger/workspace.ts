@@ -8,7 +8,7 @@ import { BY_OPTION } from '../shared/options.ts';
 export function workspaceCommand(cli: CliContext): CliCommand {
   return new CliCommand('workspace')
     .addCommand(endCommand(cli))
-    .addCommand(resumeCommand(cli))
+    .addCommand(resumeWorkspaceCommand(cli))
     .examples(
       'usage-ledger workspace end ws-123 --note "contract ended in October"',
       'usage-ledger workspace end ws-123 --elsewhere --note "machine B reads it"',
@@ -54,7 +54,7 @@ function notificationWords(notifications: number, elsewhere: boolean): string {
     : `open alerts closed: ${counted(notifications, 'notification goes', 'notifications go')} to the channels that received them`;
 }
 
-function resumeCommand(cli: CliContext): CliCommand {
+function resumeWorkspaceCommand(cli: CliContext): CliCommand {
   return reportingCommand('resume')
     .description('Resume reading an ended workspace.')
     .argument('<id>', 'the workspace')

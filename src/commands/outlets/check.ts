@@ -5,7 +5,7 @@ import { checkOutlet, type OutletDifference } from '../../outlets/read-back.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { chosenOutlets, requireStarted, withReceiver } from './chosen.ts';
 
-export function checkCommand(cli: CliContext): CliCommand {
+export function checkOutletsCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')
     .description('Compare a month in the receivers with what was sent. Exit code 4: they differ.')
     .argument('<period>', 'the month, YYYY-MM')

@@ -7,19 +7,19 @@ import { renderTable } from '../../reports/formats/table.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { beginCommand } from './begin.ts';
-import { checkCommand } from './check.ts';
+import { checkOutletsCommand } from './check.ts';
 import { chosenOutlets, requireStarted } from './chosen.ts';
 import { pushCommand } from './push.ts';
 import { settleCommand } from './settle.ts';
 
 export function outletsCommand(cli: CliContext): CliCommand {
   return new CliCommand('outlets')
-    .addCommand(statusCommand(cli))
+    .addCommand(outletStatusCommand(cli))
     .addCommand(beginCommand(cli))
     .addCommand(pushCommand(cli))
-    .addCommand(checkCommand(cli))
+    .addCommand(checkOutletsCommand(cli))
     .addCommand(pauseCommand(cli))
-    .addCommand(resumeCommand(cli))
+    .addCommand(resumeOutletCommand(cli))
     .addCommand(settleCommand(cli))
     .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets check 2026-10');
 }
@@ -31,7 +31,7 @@ const OUTLET_STATES = {
   differs: 'NOT SENT',
 } as const;
 
-function statusCommand(cli: CliContext): CliCommand {
+function outletStatusCommand(cli: CliContext): CliCommand {
   return reportingCommand('status')
     .description('Show each outlet: its state, waiting events, and events that its receiver does not have.')
     .examples('usage-ledger outlets status --json')
@@ -114,7 +114,7 @@ interface ResumeOptions {
   resend?: boolean;
 }
 
-function resumeCommand(cli: CliContext): CliCommand {
+function resumeOutletCommand(cli: CliContext): CliCommand {
   return reportingCommand('resume')
     .description(
       'Resume sending. Events of unknown delivery are looked up in the receiver; without a query API, use --taken or --resend.',

@@ -15,10 +15,10 @@ export function sandboxCommand(cli: CliContext): CliCommand {
     .option('--port <number>', 'port on 127.0.0.1 (default: any free one)')
     .option('--scenario <file>', 'the data to serve, YAML or JSON (default: 50 tenants, six months)')
     .examples('usage-ledger sandbox', 'usage-ledger sandbox --port 8787 --scenario ./scenario.yml > sandbox.yml')
-    .action((options: SandboxCommandOptions) => withStopSignal((signal) => serve(cli, options, signal)));
+    .action((options: SandboxCommandOptions) => withStopSignal((signal) => serveSandbox(cli, options, signal)));
 }
 
-async function serve(
+async function serveSandbox(
   cli: CliContext,
   { port = '0', scenario: file }: SandboxCommandOptions,
   stop: AbortSignal,

@@ -42,7 +42,7 @@ export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView
   }
   const running = new Map<string, string>();
   const stop = every(cli.clock, NOTE_INTERVAL_MS, () => {
-    if (running.size > 0) cli.note(`waiting for ${describe([...running])}`);
+    if (running.size > 0) cli.note(`waiting for ${describeRunning([...running])}`);
   });
   return {
     async begin(workspaceId) {
@@ -56,7 +56,7 @@ export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView
   };
 }
 
-function describe(running: readonly [id: string, where: string][]): string {
+function describeRunning(running: readonly [id: string, where: string][]): string {
   const named = running.slice(0, MAX_NAMED_RUNS).map(([id, where]) => `${inertText(id)} (${where})`);
   return firstOf(named, MAX_NAMED_RUNS, running.length);
 }

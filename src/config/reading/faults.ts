@@ -28,9 +28,9 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const hint = unquoted
       ? QUOTE_IT
       : suggestion === undefined
-        ? (customHint ?? remedyFor(path))
+        ? (customHint ?? settingRemedy(path))
         : `Did you mean ${suggestion}?`;
-    return [{ path, message: describe(issue, value), hint }];
+    return [{ path, message: describeIssue(issue, value), hint }];
   });
 }
 
@@ -48,12 +48,12 @@ function unknownKey(key: string, at: readonly PropertyKey[], groupPath: string):
   return { path: formatPath([...at, key]), message: 'is not a setting', hint: suggestKey(key, groupPath) };
 }
 
-function describe(issue: Issue, value: unknown): string {
+function describeIssue(issue: Issue, value: unknown): string {
   if (issue.code === 'custom') return issue.message;
   if (value === undefined) return 'is missing';
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${KIND_NAMES[issue.expected] ?? issue.expected}, not ${kindOf(value)}`;
+      return `must be ${KIND_NAMES[issue.expected] ?? issue.expected}, not ${valueKind(value)}`;
     case 'too_small':
       if (issue.origin === 'string') return 'must not be empty';
       return issue.origin === 'array' ? 'must have at least one entry' : `must be at least ${issue.minimum}`;
@@ -80,7 +80,7 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-function kindOf(value: unknown): string {
+function valueKind(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return 'an infinite one';
   if (typeof value === 'number') return Number.isInteger(value) ? 'a number' : 'a fraction';
   if (typeof value === 'boolean') return 'true or false';
@@ -115,19 +115,19 @@ function lastOf(path: string): string {
 }
 
 /** Returns the remedy for the setting at a path such as `workspaces[0].cron`: its description in the schema. */
-export function remedyFor(path: string): string {
-  const place = placeOf(path);
+export function settingRemedy(path: string): string {
+  const place = settingPlace(path);
   const known = remedies();
   const remedy = known.get(place) ?? known.get(place.replace(/\[\]$/, ''));
   return remedy ?? 'Compare it with the sample that `usage-ledger init` writes';
 }
 
 export function isSetting(path: string): boolean {
-  return remedies().has(placeOf(path));
+  return remedies().has(settingPlace(path));
 }
 
 /** Replaces list indexes by `[]`. */
-function placeOf(path: string): string {
+function settingPlace(path: string): string {
   return path.replace(/\[\d+\]/g, '[]');
 }
 

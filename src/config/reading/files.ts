@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { ConfigFault } from '../../core/errors.ts';
 import { formatPath, type Path } from '../../core/text/path.ts';
 import { readFaultText } from '../../core/text/words.ts';
-import { isSetting, remedyFor } from './faults.ts';
+import { isSetting, settingRemedy } from './faults.ts';
 import {
   type FoundSecret,
   readRegularFile,
@@ -68,7 +68,7 @@ export async function readFiles(document: unknown, folder: string): Promise<File
     if (typeof group.ca_file === 'string' && group.ca_file.trim() !== '' && isSetting(pathOf('ca_file'))) {
       const found = readCertificates(resolve(folder, group.ca_file.trim()));
       if ('text' in found) group.ca_file = found.text;
-      else faults.push({ path: pathOf('ca_file'), message: found.mistake, hint: remedyFor(pathOf('ca_file')) });
+      else faults.push({ path: pathOf('ca_file'), message: found.mistake, hint: settingRemedy(pathOf('ca_file')) });
     }
     return group;
   };

@@ -23,16 +23,16 @@ export const SOURCES = {
   file: 'Give the path of a readable file that holds nothing but the secret; relative to this file',
   command: 'List the program and its arguments, such as [vault, read, -field=key, secret/usage]',
 } as const;
-type Source = keyof typeof SOURCES;
+type SecretSource = keyof typeof SOURCES;
 
 /**
  * Returns the secret that a setting replaces, and its source; null for any other setting. `http.token_file` is a file
  * that the daemon creates.
  */
-export function sourceOf(key: string, path: Path): { name: string; source: Source } | null {
+export function sourceOf(key: string, path: Path): { name: string; source: SecretSource } | null {
   const [, name = '', source] = /^(.*)_(file|command)$/.exec(key) ?? [];
   if (!SECRETS.includes(name) || formatPath([...path, key]) === 'http.token_file') return null;
-  return { name, source: source as Source };
+  return { name, source: source as SecretSource };
 }
 
 export type FoundSecret = { text: string } | { mistake: string };

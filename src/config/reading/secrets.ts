@@ -103,10 +103,10 @@ function redisPasswords(address: string | null): string[] {
 function urlPasswords(address: string | null): string[] {
   if (address === null) return [];
   const url = new URL(address);
-  return [url.password, decoded(url.password), url.searchParams.get('password') ?? ''];
+  return [url.password, percentDecoded(url.password), url.searchParams.get('password') ?? ''];
 }
 
-function decoded(text: string): string {
+function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

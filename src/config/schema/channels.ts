@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
-import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { nonPublicKind } from '../../net/public-address.ts';
 import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
@@ -39,13 +39,16 @@ const routeSettings = {
     exceptions,
     'List the exceptions of this channel below `not:`: rules, workspaces or tenants, each a list',
   ),
-  digest_hour: nullable(integer(0, 23), 'Give the hour of the daily summary in UTC, or remove the line for none'),
+  digest_hour: nullable(
+    integerBetween(0, 23),
+    'Give the hour of the daily summary in UTC, or remove the line for none',
+  ),
   follow_ups: setting(
     z.enum(['digest', 'at_once']),
     'Choose digest, for the daily summary, or at_once for a receiver that closes its incidents itself',
     'digest',
   ),
-  remind_after_hours: setting(integer(1, 720), 'Give hours from 1 to 720, or remove the line for no reminders'),
+  remind_after_hours: setting(integerBetween(1, 720), 'Give hours from 1 to 720, or remove the line for no reminders'),
 };
 
 export const routeSchema = z.object(routeSettings).transform(({ remind_after_hours: hours, rules, ...settings }) => {
@@ -65,13 +68,13 @@ const routed = { ...called, ...partial(routeSettings) };
 const sending = {
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
   ca_file: caFile,
-  timeout_seconds: setting(integer(1, 30), 'Give whole seconds from 1 to 30, such as 10', 10),
+  timeout_seconds: setting(integerBetween(1, 30), 'Give whole seconds from 1 to 30, such as 10', 10),
 };
 const outbound = { ...routed, ...sending };
 
 const log = z.strictObject({ type: z.literal('log').describe(TYPE_REMEDY), ...routed });
 
-const webhook = z.strictObject({
+const webhookChannel = z.strictObject({
   type: z.literal('webhook').describe(TYPE_REMEDY),
   ...outbound,
   url: webAddress,
@@ -100,7 +103,7 @@ const email = z.strictObject({
   host: obeys(nonEmptyString, hostRule).describe(
     'Give the name of the mail server, such as smtp.example.com, without its port',
   ),
-  port: setting(integer(1, 65_535), 'Give the port of the mail server, such as 587 or 465'),
+  port: setting(integerBetween(1, 65_535), 'Give the port of the mail server, such as 587 or 465'),
   tls: setting(z.enum(['implicit', 'starttls']), 'Choose starttls (port 587) or implicit (port 465)'),
   allow_insecure: setting(flag, 'Write true only for a mail server in your own network, or remove the line', false),
   user: setting(nonEmptyString, 'Give the user name for the mail server, or remove user and password'),
@@ -114,12 +117,12 @@ const heartbeat = z.strictObject({
   ...called,
   ...sending,
   url: webAddress,
-  every_minutes: setting(integer(1, 1440), 'Give whole minutes from 1 to 1440, such as 5', 5),
+  every_minutes: setting(integerBetween(1, 1440), 'Give whole minutes from 1 to 1440, such as 5', 5),
 });
 
 const channel = z.discriminatedUnion('type', [
   refineAll(log, checkChannel),
-  refineAll(webhook, checkChannel),
+  refineAll(webhookChannel, checkChannel),
   refineAll(slack, checkChannel),
   refineAll(teams, checkChannel),
   refineAll(pagerduty, checkChannel),

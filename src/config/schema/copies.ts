@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
 import { FINANCE_VIEWS } from './finance-views.ts';
 import { address, caFile, camelCased, cron, cronRemedy, nullable, obeys, refineAll, secret } from './kinds.ts';
@@ -16,7 +16,7 @@ const to = nullable(
 
 export const backup = z.strictObject({
   cron: setting(cron, cronRemedy('0 2 * * *'), '0 2 * * *'),
-  keep: setting(integer(1, 1000), KEEP, 7),
+  keep: setting(integerBetween(1, 1000), KEEP, 7),
   folder,
   to,
 });
@@ -57,7 +57,7 @@ export const publish = refineAll(
     ),
     ca_file: caFile,
     stale_minutes: setting(
-      integer(5, 10_080),
+      integerBetween(5, 10_080),
       'Give whole minutes from 5 to 10080, such as 30, or remove the line',
       30,
     ),
@@ -91,7 +91,7 @@ export const exportFile = refineAll(
     workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
     folder,
     to,
-    keep: setting(integer(1, 1000), KEEP, 30),
+    keep: setting(integerBetween(1, 1000), KEEP, 30),
   }),
   (settings, report) => {
     for (const key of settings.after === undefined ? [] : ['cron', 'period']) {

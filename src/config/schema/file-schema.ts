@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
-import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { proxyRule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
@@ -26,7 +26,7 @@ const ledger = z.strictObject({
   path: setting(nonEmptyString, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
   // The default covers a year and the time to review it: certificates of runs without a change, failed runs, sent
   // notifications.
-  retention_days: setting(integer(30, 36_500), 'Give a whole number of days from 30 to 36500', 400),
+  retention_days: setting(integerBetween(30, 36_500), 'Give a whole number of days from 30 to 36500', 400),
   checkpoint_key_file: setting(
     nonEmptyString,
     'Give the path of a file that the daemon may create, or remove the line',
@@ -40,7 +40,7 @@ const MIN_TOKEN_LENGTH = 24;
 const http = refineAll(
   z.strictObject({
     host: setting(nonEmptyString, 'Give the address to listen on, such as 127.0.0.1', '127.0.0.1'),
-    port: setting(integer(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
+    port: setting(integerBetween(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
     token: setting(secret, 'Set http.token to a random text of 24 characters or more, or remove the line'),
     token_file: setting(nonEmptyString, 'Give the path of a file that the daemon may create, or remove the line'),
     ready_when_stale: setting(
@@ -72,7 +72,7 @@ const http = refineAll(
 }));
 
 /** A budget in credits, or in money at the prices of a tenant's rate card. */
-const budget = refineAll(
+const budgetSettings = refineAll(
   z.strictObject({
     workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
     tenant: nullable(
@@ -80,12 +80,12 @@ const budget = refineAll(
       'Give a tenant id, in which * stands for anything, or remove the line for every tenant',
     ),
     credits: setting(
-      integer(1, Number.MAX_SAFE_INTEGER),
+      integerBetween(1, Number.MAX_SAFE_INTEGER),
       'Give how many credits the tenant may use in a month, a whole number from 1 on',
     ),
     amount: setting(z.string().regex(/^\d{1,12}(\.\d{1,4})?$/), "Give an amount as text, such as '500.00'"),
     currency: setting(z.string().refine(isCurrency), 'Give the currency of `amount:` by its code, such as EUR'),
-    at: setting(some(integer(1, 1000)), 'Give percents of the budget, such as [50, 80, 100]', [50, 80, 100]),
+    at: setting(some(integerBetween(1, 1000)), 'Give percents of the budget, such as [50, 80, 100]', [50, 80, 100]),
   }),
   ({ tenant, credits, amount, currency }, report) => {
     if ((credits === undefined) === (amount === undefined)) {
@@ -114,7 +114,7 @@ const budget = refineAll(
   });
 });
 
-const alerts = z
+const alertsSection = z
   .strictObject({
     channels: channels
       .prefault([])
@@ -164,7 +164,7 @@ const settings = z.strictObject({
     obeys(z.string().trim(), proxyRule),
     'Give an address such as http://proxy.example.com:3128, none for no proxy, or remove the line',
   ),
-  workers: setting(integer(1, 1000), 'Give a whole number from 1 to 1000, such as 64', 64),
+  workers: setting(integerBetween(1, 1000), 'Give a whole number from 1 to 1000, such as 64', 64),
   log_level: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'Choose info unless you are looking for a fault, then debug',
@@ -172,8 +172,8 @@ const settings = z.strictObject({
   ),
   defaults: setting(defaultsInFile, 'Write `defaults:` with indented settings below it'),
   workspaces: some(workspaceInFile).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
-  alerts: alerts.prefault({}).describe('Write `alerts:` with indented `channels:` below it'),
-  budgets: setting(z.array(budget), 'Write a list with `credits:` in each item, or remove it', []),
+  alerts: alertsSection.prefault({}).describe('Write `alerts:` with indented `channels:` below it'),
+  budgets: setting(z.array(budgetSettings), 'Write a list with `credits:` in each item, or remove it', []),
   s3: nullable(s3, 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it'),
   backup: nullable(backup, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
   publish: nullable(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
@@ -199,7 +199,7 @@ export const fileSchema = refineAll(settings, (document, report) => {
   checkRedisEncryption(document, report);
   checkS3Settings(document, report);
   checkWorkspaces(document, report);
-  checkOutlets(document, report);
+  checkOutletSettings(document, report);
   const exportNames = listOf(document.exports).map((item) => groupOf(item).name);
   const exportHint = 'Give each export a unique name: its files are named after it';
   reportDuplicates(exportNames, (index) => ['exports', index, 'name'], exportHint, report);
@@ -242,7 +242,7 @@ function checkKeys(places: readonly unknown[], report: (message: string, hint: s
   report(`conflicts with ${single}: only one of the two may be set`, 'Keep one of the two');
 }
 
-function checkOutlets({ outlets, workspaces }: Record<PropertyKey, unknown>, report: ReportFault): void {
+function checkOutletSettings({ outlets, workspaces }: Record<PropertyKey, unknown>, report: ReportFault): void {
   const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
   for (const [index, item] of listOf(outlets).entries()) {
     for (const [at, id] of listOf(groupOf(item).workspaces).entries()) {

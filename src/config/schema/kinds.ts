@@ -91,21 +91,21 @@ export function reportDuplicates(
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** Merges the intersections of a type, at any depth. */
-type Merged<T> = T extends (infer Item)[]
-  ? Merged<Item>[]
+type MergedIntersections<T> = T extends (infer Item)[]
+  ? MergedIntersections<Item>[]
   : T extends readonly (infer Item)[]
-    ? readonly Merged<Item>[]
+    ? readonly MergedIntersections<Item>[]
     : T extends object
-      ? { [Key in keyof T]: Merged<T[Key]> }
+      ? { [Key in keyof T]: MergedIntersections<T[Key]> }
       : T;
 
-type Field<Settings, Key> = Key extends keyof Settings ? Merged<Settings[Key]> : never;
+type Field<Settings, Key> = Key extends keyof Settings ? MergedIntersections<Settings[Key]> : never;
 
 /**
  * Resolves to `Interface` if the settings have exactly its properties at any depth, else to the properties that differ.
  */
 export type Exactly<Interface, Settings> =
-  Same<Merged<Interface>, Merged<Settings>> extends true
+  Same<MergedIntersections<Interface>, MergedIntersections<Settings>> extends true
     ? Interface
     : {
         [Key in keyof Interface | keyof Settings as Same<Field<Interface, Key>, Field<Settings, Key>> extends true

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
-import { flag, integer, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, fileNameRule } from '../rules.ts';
 import { address, caFile, camelCased, nullable, obeys, type ReportFault, refineAll, secret, some } from './kinds.ts';
 
@@ -23,20 +23,28 @@ const commonSettings = {
   ),
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
   ca_file: caFile,
-  timeout_seconds: setting(integer(1, 120), 'Give whole seconds from 1 to 120, such as 30', 30),
+  timeout_seconds: setting(integerBetween(1, 120), 'Give whole seconds from 1 to 120, such as 30', 30),
 };
 
-const webhook = refineAll(
+const webhookOutlet = refineAll(
   z.strictObject({
     type: z.literal('webhook').describe('Choose the kind of the receiver: webhook'),
     ...commonSettings,
     url: obeys(nonEmptyString, channelAddressRule).describe('Give the https:// address that takes the events'),
     secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
     secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
-    events_per_request: setting(integer(1, 1000), 'Give how many events a request may hold, from 1 to 1000', 100),
-    requests_per_second: setting(integer(1, 1000), 'Give whole requests a second from 1 to 1000, such as 20', 20),
+    events_per_request: setting(
+      integerBetween(1, 1000),
+      'Give how many events a request may hold, from 1 to 1000',
+      100,
+    ),
+    requests_per_second: setting(
+      integerBetween(1, 1000),
+      'Give whole requests a second from 1 to 1000, such as 20',
+      20,
+    ),
     remembers_hours: setting(
-      integer(1, 87_600),
+      integerBetween(1, 87_600),
       'Give for how many hours the receiver counts an id once only, such as 168',
       168,
     ),
@@ -91,17 +99,19 @@ const lago = z.strictObject({
   meter: nonEmptyString.describe('Give the code of the billable metric in Lago'),
 });
 
-export const outlet = z.discriminatedUnion('type', [webhook, stripe, metronome, openmeter, lago]).transform((given) => {
-  if (given.type !== 'webhook') {
-    const { timeout_seconds, ca_file: ca, ...settings } = given;
-    return camelCased({ ...settings, ca, timeout_ms: timeout_seconds * 1000 });
-  }
-  const { secret, secrets, timeout_seconds, remembers_hours, ca_file: ca, ...settings } = given;
-  return camelCased({
-    ...settings,
-    ca,
-    timeout_ms: timeout_seconds * 1000,
-    remembers_ms: remembers_hours * 3_600_000,
-    secrets: secrets ?? [secret ?? ''],
+export const outlet = z
+  .discriminatedUnion('type', [webhookOutlet, stripe, metronome, openmeter, lago])
+  .transform((given) => {
+    if (given.type !== 'webhook') {
+      const { timeout_seconds, ca_file: ca, ...settings } = given;
+      return camelCased({ ...settings, ca, timeout_ms: timeout_seconds * 1000 });
+    }
+    const { secret, secrets, timeout_seconds, remembers_hours, ca_file: ca, ...settings } = given;
+    return camelCased({
+      ...settings,
+      ca,
+      timeout_ms: timeout_seconds * 1000,
+      remembers_ms: remembers_hours * 3_600_000,
+      secrets: secrets ?? [secret ?? ''],
+    });
   });
-});

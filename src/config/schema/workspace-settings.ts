@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { groupOf, listOf } from '../../core/text/path.ts';
-import { integer, nonEmptyString, numeric, setting } from '../../core/text/setting-kinds.ts';
+import { integerBetween, nonEmptyString, numeric, setting } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
 import {
@@ -52,7 +52,7 @@ export type AlertsInFile = Written<z.output<typeof alertsSchema>>;
 
 export const DEFAULT_ALERT_RULES = camelCased(z.object(ruleSettings).parse({}, READ_ONCE));
 
-const signing = z.strictObject({
+const signingSettings = z.strictObject({
   payload: setting(
     obeys(z.string(), payloadRule),
     `Use ${SIGNED_PARTS.map((name) => `{${name}}`).join(', ')} and text between them, such as "{workspace_id}{valid_until}"`,
@@ -69,7 +69,7 @@ const signing = z.strictObject({
     DEFAULT_SIGNING.validUntil,
   ),
   valid_for_seconds: setting(
-    integer(1, 86_400),
+    integerBetween(1, 86_400),
     'Give whole seconds from 1 to 86400, such as 300',
     DEFAULT_SIGNING.validForSeconds,
   ),
@@ -97,16 +97,16 @@ export const workspaceSettings = {
     'List keys that overlap, each with `api_key_id:` and `secret_key:`, or remove it',
   ),
   ca_file: caFile,
-  signing: signing
+  signing: signingSettings
     .prefault({})
     .describe('Write `signing:` with indented settings below it, or remove it for the defaults'),
   cron: shown(cron, cronRemedy('*/15 * * * *'), '*/15 * * * *', 'when to read; five fields, UTC'),
   reconcile_cron: shown(cron, cronRemedy('17 3 * * 0'), '17 3 * * 0', 'when to read the whole history'),
-  lookback_periods: count('months', 0, 120, 2, 'months before the open one that are read, too'),
-  settle_hours: count('hours', 0, 1440, 48, 'after its end; then a month can be closed'),
-  per_page: count('records', 1, 100, 100, '1 to 100'),
-  concurrency: count('requests', 1, 256, 8, 'requests at a time'),
-  requests_per_second: count('requests', 1, 1_000_000, 50, 'to one host name of the service'),
+  lookback_periods: countSetting('months', 0, 120, 2, 'months before the open one that are read, too'),
+  settle_hours: countSetting('hours', 0, 1440, 48, 'after its end; then a month can be closed'),
+  per_page: countSetting('records', 1, 100, 100, '1 to 100'),
+  concurrency: countSetting('requests', 1, 256, 8, 'requests at a time'),
+  requests_per_second: countSetting('requests', 1, 1_000_000, 50, 'to one host name of the service'),
   consistency: shown(
     z.enum(['auto', 'twice', 'counted']),
     'Choose auto, unless you know how the service pages',
@@ -119,10 +119,10 @@ export const workspaceSettings = {
     0.5,
     'a listing that lacks this part is not applied; 1: only an empty one',
   ),
-  run_minutes: count('minutes', 1, 1440, 30, 'a longer run is ended and tried again'),
-  max_records: count('records', 1, 1_000_000_000, 20_000_000, 'a longer listing is refused'),
-  max_pages: count('pages', 1, 100_000_000, 1_000_000, ''),
-  max_page_bytes: count('bytes', 65_536, 33_554_432, 4_194_304, 'of one page, decoded'),
+  run_minutes: countSetting('minutes', 1, 1440, 30, 'a longer run is ended and tried again'),
+  max_records: countSetting('records', 1, 1_000_000_000, 20_000_000, 'a longer listing is refused'),
+  max_pages: countSetting('pages', 1, 100_000_000, 1_000_000, ''),
+  max_page_bytes: countSetting('bytes', 65_536, 33_554_432, 4_194_304, 'of one page, decoded'),
   alerts: alertsSchema.prefault({}).describe('Write `alerts:` with indented settings below it'),
 };
 
@@ -138,9 +138,9 @@ function shown<Schema extends z.ZodType>(
   return described;
 }
 
-function count(unit: string, least: number, most: number, byDefault: number, note: string) {
+function countSetting(unit: string, least: number, most: number, byDefault: number, note: string) {
   const remedy = `Give a whole number of ${unit} from ${least} to ${most}, such as ${byDefault}`;
-  return shown(integer(least, most), remedy, byDefault, note);
+  return shown(integerBetween(least, most), remedy, byDefault, note);
 }
 
 const ownSettings = {

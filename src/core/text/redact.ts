@@ -12,7 +12,7 @@ const MINIMUM_PART = 8;
 const MIN_LENGTH_INSIDE_WORDS = 20;
 
 /** A form in which a secret appears. A whole word is left alone where it is part of a longer one, as `pass` in `passage`. */
-interface Form {
+interface SecretForm {
   text: string;
   isWholeWord: boolean;
 }
@@ -31,7 +31,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   return (text) => forms.reduce(replaceForm, withoutEncoded(text, short));
 }
 
-function replaceForm(text: string, form: Form): string {
+function replaceForm(text: string, form: SecretForm): string {
   return form.isWholeWord ? replaceWord(text, form.text) : text.replaceAll(form.text, REPLACEMENT);
 }
 
@@ -67,7 +67,7 @@ function isWord(text: string): boolean {
   return [...text].every((character) => WORD.test(character));
 }
 
-function formsOf(secret: string): Form[] {
+function formsOf(secret: string): SecretForm[] {
   const bytes = Buffer.from(secret, 'utf8');
   const hex = bytes.toString('hex');
   const percent = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');

@@ -10,7 +10,7 @@ export function numeric<Schema extends z.ZodType<number>>(schema: Schema) {
   );
 }
 
-export function integer(least: number, most: number) {
+export function integerBetween(least: number, most: number) {
   return numeric(z.int().check(z.gte(least), z.lte(most)));
 }
 

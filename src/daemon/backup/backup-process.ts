@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { S3Place } from '../../config/types.ts';
 import { systemClock } from '../../core/clock.ts';
-import { type BackupReport, backupLedger, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
+import { type BackupReport, backupFolderPrefix, backupLedger } from '../../ledger/transfer/backup/backup.ts';
 import { backupToBucket } from '../../s3/bucket-backup.ts';
 import { runParentJob } from '../child-process.ts';
 
@@ -23,7 +23,7 @@ await runParentJob(async ({ ledgerPath, target, to }: BackupJob, signal): Promis
     ledgerPath,
     connection,
     name: basename(target),
-    workPrefix: workFolderPrefix(target),
+    workPrefix: backupFolderPrefix(target),
   });
   return { report };
 });

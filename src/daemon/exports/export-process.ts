@@ -7,7 +7,7 @@ import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { createFileMatcher, workFolderPrefix } from '../../reports/files/export-folder.ts';
+import { createFileMatcher, exportFolderPrefix } from '../../reports/files/export-folder.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
 import type { Sheet, SheetValue } from '../../reports/formats/columns.ts';
 import { viewColumns, viewSheet } from '../../reports/queries/finance-view.ts';
@@ -32,10 +32,10 @@ export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'
 }
 
 /** Writes one export in a child process, so that the daemon is not blocked. This file is run, never imported. */
-async function writeExport(job: ExportJob, signal: AbortSignal): Promise<{ rows: number }> {
+async function writeExportFile(job: ExportJob, signal: AbortSignal): Promise<{ rows: number }> {
   const { path, to } = job;
   if (to === null) return { rows: await writeRows(job) };
-  return inWorkFolder(workFolderPrefix(path), async (folder) => {
+  return inWorkFolder(exportFolderPrefix(path), async (folder) => {
     const made = join(folder, basename(path));
     const rows = await writeRows({ ...job, path: made });
     await withBucket({ place: to, clock: systemClock, signal }, (bucket) =>
@@ -83,4 +83,4 @@ function sheetOfJob(connection: LedgerDb, job: ExportJob): Sheet {
 
 process.once('disconnect', () => process.exit());
 keepYoungGenerationSmall();
-await runParentJob(writeExport);
+await runParentJob(writeExportFile);

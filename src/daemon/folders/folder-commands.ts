@@ -2,12 +2,12 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../core/process/folder-fault.ts';
 import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
-import { unfinishedPrefix, workFolderPrefix } from '../../ledger/transfer/backup/backup.ts';
+import { backupFolderPrefix, unfinishedPrefix } from '../../ledger/transfer/backup/backup.ts';
 import {
   type ExportState,
   readExportState,
   readExportStatus,
-  removeUnfinished,
+  removeUnfinishedExports,
   rotateExports,
   writeExportState,
 } from '../../reports/files/export-folder.ts';
@@ -21,13 +21,13 @@ export const FOLDER_COMMANDS = {
   },
   /** Removes what a killed process left of a backup with this name. */
   removeUnfinishedBackup(folder: string, name: string): void {
-    removeAbandoned(workFolderPrefix(join(folder, name)));
+    removeAbandoned(backupFolderPrefix(join(folder, name)));
   },
   removeUnfinishedBackups,
   readExportState,
   readExportStatus: (folder: string, name: string) => readExportStatus({ folder, name }),
   writeExportState: (folder: string, name: string, state: ExportState) => writeExportState(folder, name, state),
-  removeUnfinishedExport: (folder: string, file: string): void => removeUnfinished(join(folder, file)),
+  removeUnfinishedExport: (folder: string, file: string): void => removeUnfinishedExports(join(folder, file)),
   rotateExports,
 } as const;
 

@@ -10,7 +10,7 @@ import { AppError } from '../../core/errors.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { pageOf } from '../../reports/page/page-parts.ts';
+import { HTML_TYPE, pageOf } from '../../reports/page/page-parts.ts';
 
 export interface AcknowledgePageOptions {
   connection: LedgerDb;
@@ -21,7 +21,6 @@ export interface AcknowledgePageOptions {
 }
 
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
-const HTML = 'text/html; charset=utf-8';
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_FORM_BYTES = 4096;
 const MAX_NAME_CHARACTERS = 80;
@@ -45,11 +44,11 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
     const target = { id, episode: Number(episode), channel };
     if (linkKey === null || !isSigned(linkKey, target, signature)) return null;
     return findAlerts(connection, id)
-      .filter((alert) => isOpen(alert.state) && (target.episode === 0 || alert.episode === target.episode))
+      .filter((alert) => isOpenState(alert.state) && (target.episode === 0 || alert.episode === target.episode))
       .map((alert) => alertRecord(connection, alert.alertId));
   };
   const answer = (reply: FastifyReply, code: number, page: string): FastifyReply =>
-    reply.code(code).header('content-security-policy', FORM_PAGE_POLICY).type(HTML).send(page);
+    reply.code(code).header('content-security-policy', FORM_PAGE_POLICY).type(HTML_TYPE).send(page);
   app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
     const open = openOf(request);
     if (open === null) return reply.code(404).send({ error: 'not_found' });
@@ -86,7 +85,7 @@ function findAlerts(connection: LedgerDb, id: string): ReturnType<typeof require
   }
 }
 
-function isOpen(state: string): boolean {
+function isOpenState(state: string): boolean {
   return state === 'firing' || state === 'acknowledged';
 }
 

@@ -40,7 +40,7 @@ export function createMeasurements(context: Context, { queues, workspaces, expor
     storage() {
       const { path } = context.config.ledger;
       const diskFreeBytes = freeBytesAt(dirname(path));
-      return { ledgerBytes: sizeOf(path), logBytes: sizeOf(`${path}-wal`), diskFreeBytes };
+      return { ledgerBytes: fileBytes(path), logBytes: fileBytes(`${path}-wal`), diskFreeBytes };
     },
     head: () => headOfChain(connection),
     exports: () =>
@@ -73,7 +73,7 @@ export function queueLabel(name: string): string {
   return name.slice(name.lastIndexOf('-') + 1);
 }
 
-function sizeOf(file: string): number {
+function fileBytes(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 

@@ -4,15 +4,13 @@ import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
-import type { Severity } from '../../core/text/alert-words.ts';
+import { SEVERITIES } from '../../core/text/alert-words.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import { isStale, staleAfterMs, syncFactsReader } from '../state/staleness.ts';
 import { outboxCounts } from '../state/status.ts';
 import type { PublishHealth } from '../watches/publish-watch.ts';
 import { createRunTally } from './measurements.ts';
-
-const SEVERITIES: readonly Severity[] = ['warning', 'critical'];
 
 export interface Freshness {
   workspaceId: string;

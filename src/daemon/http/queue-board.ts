@@ -21,7 +21,7 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
       const shown = new BullMQAdapter(queue, { readOnlyMode: true });
       // The board's menu and URLs use only this name.
       shown.getName = () => queueLabel(queue.name);
-      shown.setFormatter('name', nameOf);
+      shown.setFormatter('name', jobTitle);
       return shown;
     }),
     serverAdapter: adapter,
@@ -37,7 +37,7 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
 }
 
 /** Builds a job title from its workspace, slot or notification, because all jobs of a queue have the same name. */
-function nameOf({ name, data }: { name?: string; data?: Partial<Record<string, unknown>> }): string {
+function jobTitle({ name, data }: { name?: string; data?: Partial<Record<string, unknown>> }): string {
   const { workspaceId, slot, notificationId } = data ?? {};
   const about = [workspaceId, slot, notificationId].filter((part) => typeof part === 'string');
   return [name ?? 'job', ...about].join(' ');

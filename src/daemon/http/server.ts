@@ -10,6 +10,7 @@ import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.t
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { isLoopbackHost, urlOf } from '../../net/local-address.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
+import { HTML_TYPE } from '../../reports/page/page-parts.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
@@ -44,7 +45,7 @@ const SECURITY_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-export interface HttpOptions {
+export interface HttpServerOptions {
   host: string;
   /** 0 takes any free port. (In the configuration `http.port: 0` means off; the caller handles that.) */
   port: number;
@@ -73,7 +74,7 @@ export interface HttpServer {
  * Serves `/`, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens, and fails with
  * `http_port` if it cannot. On a loopback address it answers only requests with a loopback Host header, even with a token.
  */
-export async function startHttp(options: HttpOptions): Promise<HttpServer> {
+export async function startHttp(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port, logger } = options;
   const app = fastify({ forceCloseConnections: true, requestTimeout: REQUEST_TIMEOUT_MS, ...WITHOUT_SCHEMAS });
   try {
@@ -99,7 +100,7 @@ function refuseSchema(): never {
   throw new Error('a route has a schema, but the schema compilers are disabled: remove WITHOUT_SCHEMAS first');
 }
 
-function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpOptions): void {
+function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpServerOptions): void {
   const loopback = isLoopbackHost(host);
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !isLoopbackHostHeader(request.headers.host)) {
@@ -149,9 +150,9 @@ function addCommonHandlers(app: FastifyInstance, logger: Logger): void {
   });
 }
 
-function addPages(app: FastifyInstance, { version, probe, measured, overview }: HttpOptions): void {
+function addPages(app: FastifyInstance, { version, probe, measured, overview }: HttpServerOptions): void {
   const metrics = createMetrics(probe, measured, version);
-  app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(overviewPage(await overview())));
+  app.get('/', async (_request, reply) => reply.type(HTML_TYPE).send(overviewPage(await overview())));
   app.get('/healthz', async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
   app.get('/readyz', async (_request, reply) => {
     const answer = readiness(probe);
@@ -164,7 +165,7 @@ function addPages(app: FastifyInstance, { version, probe, measured, overview }: 
 }
 
 /** Forwards requests to a second Fastify instance with bull-board: a listening server accepts no more routes. */
-function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpOptions): void {
+function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpServerOptions): void {
   let opening: Promise<FastifyInstance> | null = null;
   const open = async (): Promise<FastifyInstance> => {
     const board = fastify();

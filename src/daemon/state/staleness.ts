@@ -44,8 +44,8 @@ export function syncFactsReader(connection: LedgerDb): (workspaceId: string) => 
   return (workspaceId) => {
     const row = select.get(workspaceId) as FactsRow | undefined;
     return {
-      lastCompleteRunAtMs: timeOf(row?.completeAt),
-      lastAttemptAtMs: timeOf(row?.attemptAt),
+      lastCompleteRunAtMs: parsedTime(row?.completeAt),
+      lastAttemptAtMs: parsedTime(row?.attemptAt),
       running: row?.status === 'running',
       failed: Number(row?.failed ?? 0) === 1,
       ended: Number(row?.ended ?? 0) === 1,
@@ -53,7 +53,7 @@ export function syncFactsReader(connection: LedgerDb): (workspaceId: string) => 
   };
 }
 
-function timeOf(at: string | null | undefined): number | null {
+function parsedTime(at: string | null | undefined): number | null {
   return typeof at === 'string' ? Date.parse(at) : null;
 }
 

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../core/durations.ts';
+
 // cspell:ignore dmyhs
 
 /** Number formats with these ids are dates or times (ECMA-376 part 1, 18.8.30); those from 27 to 58 in languages of Asia. */
@@ -19,7 +21,6 @@ export function isDateFormat(id: number, code: string | undefined): boolean {
   return /[dmyhs]/i.test(shown);
 }
 
-const DAY_MS = 86_400_000;
 /** Day 0 of serials from 61 on: Excel counts a 29 February 1900 that never was, so earlier ones begin a day later. */
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const FIRST_SERIAL_AFTER_LEAP_BUG = 61;

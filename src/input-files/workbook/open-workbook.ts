@@ -4,7 +4,7 @@ import { isDateFormat } from './dates.ts';
 import { attributeOf, parseXml, unescapeText } from './parse-xml.ts';
 import type { SheetContext } from './read-sheet.ts';
 
-export interface Sheet {
+export interface WorkbookSheet {
   name: string;
   isHidden: boolean;
   /** The part of the archive that has its rows; null for a chart. */
@@ -13,7 +13,7 @@ export interface Sheet {
 
 export interface Workbook {
   /** In the order of their tabs. */
-  sheets: Sheet[];
+  sheets: WorkbookSheet[];
   is1904: boolean;
   /** Parts that cells refer to; null where the workbook has none. */
   stringsPart: string | null;
@@ -25,7 +25,7 @@ export function openWorkbook(archive: ZipArchive): Workbook {
   const workbookPart = findWorkbookPart(archive);
   const relations = readRelations(archive, workbookPart);
   const partOf = (type: string): string | null => relations.find((one) => one.type === type)?.target ?? null;
-  const sheets: Sheet[] = [];
+  const sheets: WorkbookSheet[] = [];
   let is1904 = false;
   parseXml(archive.read(workbookPart), {
     open(name, attributes) {
@@ -129,9 +129,9 @@ export function unpackedBytes(archive: ZipArchive, { stringsPart, stylesPart }: 
 }
 
 /** The sheet of this name, else without regard to case, else the first tab that is shown; null: there is none. */
-export function findSheet({ sheets }: Workbook, name: string | undefined): (Sheet & { part: string }) | null {
+export function findSheet({ sheets }: Workbook, name: string | undefined): (WorkbookSheet & { part: string }) | null {
   const fold = (text: string): string => text.normalize('NFKC').trim().toLowerCase();
-  const tables = sheets.filter((sheet): sheet is Sheet & { part: string } => sheet.part !== null);
+  const tables = sheets.filter((sheet): sheet is WorkbookSheet & { part: string } => sheet.part !== null);
   if (name === undefined) return tables.find(({ isHidden }) => !isHidden) ?? null;
   return tables.find((sheet) => sheet.name === name) ?? tables.find((sheet) => fold(sheet.name) === fold(name)) ?? null;
 }

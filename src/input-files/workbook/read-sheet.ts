@@ -106,7 +106,7 @@ export function columnLetters(index: number): string {
 function readCell({ attributes, value, text, hasFormula }: OpenCell, context: SheetContext): WorkbookCell | null {
   const { t: type = 'n', s: style } = attributes;
   if (type === 'inlineStr') return textCell(unescapeText(text));
-  if (value === null || (value === '' && type !== 'str')) return hasFormula ? faulty(UNCALCULATED) : null;
+  if (value === null || (value === '' && type !== 'str')) return hasFormula ? faultyCell(UNCALCULATED) : null;
   switch (type) {
     case 's': {
       const shared = /^\d+$/.test(value) ? context.sharedStrings[Number(value)] : undefined;
@@ -118,7 +118,7 @@ function readCell({ attributes, value, text, hasFormula }: OpenCell, context: Sh
     case 'b':
       return textCell(value === '1' || value === 'true' ? 'TRUE' : 'FALSE');
     case 'e':
-      return faulty({ problem: `the cell has the error ${value}`, hint: ERROR_HINT });
+      return faultyCell({ problem: `the cell has the error ${value}`, hint: ERROR_HINT });
     case 'd':
       return textCell(value);
     case 'n':
@@ -135,13 +135,13 @@ function numberCell(raw: string, dates: SheetContext | null): WorkbookCell {
   const text = plainNumber(raw);
   if (text !== null) return { text, isNumber: true, fault: null };
   const problem = `the number ${JSON.stringify(raw)} has more digits than a workbook keeps`;
-  return faulty({ problem, hint: 'format the column as text, and enter the value again' });
+  return faultyCell({ problem, hint: 'format the column as text, and enter the value again' });
 }
 
 function textCell(text: string): WorkbookCell {
   return { text, isNumber: false, fault: null };
 }
 
-function faulty(fault: CellFault): WorkbookCell {
+function faultyCell(fault: CellFault): WorkbookCell {
   return { text: '', isNumber: false, fault };
 }

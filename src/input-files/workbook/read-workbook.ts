@@ -1,17 +1,17 @@
 import { UsageError } from '../../core/errors.ts';
+import { MIB } from '../input-file.ts';
 import { type Places, type Table, TableBuilder, type TableRequest } from '../table.ts';
 import { DamagedArchive, type ZipArchive } from '../zip-archive.ts';
 import {
   findSheet,
   openWorkbook,
   readSheetContext,
-  type Sheet,
   unpackedBytes,
   type Workbook,
+  type WorkbookSheet,
 } from './open-workbook.ts';
 import { columnLetters, readSheet } from './read-sheet.ts';
 
-const MIB = 1024 * 1024;
 /** A sheet of a million rows and ten columns takes about 400 MiB; archives of a few bytes can unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 512 * MIB;
 /** Lists the sheets with their types. */
@@ -60,11 +60,11 @@ function unknownSheet(file: string, { sheets }: Workbook, wanted: string | undef
   return new UsageError(`${file} has no sheet ${JSON.stringify(wanted)}`, `it has ${names}`);
 }
 
-function nameInError({ name, isHidden, part }: Sheet): string {
+function nameInError({ name, isHidden, part }: WorkbookSheet): string {
   return `${JSON.stringify(name)}${part === null ? ' (a chart)' : isHidden ? ' (hidden)' : ''}`;
 }
 
-function placesIn(file: string, { sheets }: Workbook, sheet: Sheet): Places {
+function placesIn(file: string, { sheets }: Workbook, sheet: WorkbookSheet): Places {
   const isOnly = sheets.length === 1;
   const others = sheets.filter((one) => one !== sheet && one.part !== null).map(nameInError);
   return {

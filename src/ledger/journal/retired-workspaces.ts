@@ -26,16 +26,16 @@ type WorkspaceEnd = typeof acts.$inferSelect;
 
 /** Returns the act that retired a workspace; null while this ledger reads it. */
 export function retirementOf(connection: LedgerDb, workspaceKey: number): WorkspaceEnd | null {
-  return endOf(connection, workspaceKey)?.end ?? null;
+  return readWorkspaceEnd(connection, workspaceKey)?.end ?? null;
 }
 
 /** Throws `WorkspaceRetiredError` for a retired workspace; null is accepted and stands for no workspace. */
 export function requireNotRetired(connection: LedgerDb, workspaceKey: number | null): void {
-  const found = workspaceKey === null ? undefined : endOf(connection, workspaceKey);
+  const found = workspaceKey === null ? undefined : readWorkspaceEnd(connection, workspaceKey);
   if (found !== undefined) throw new WorkspaceRetiredError(found.workspaceId, found.end);
 }
 
-function endOf(connection: LedgerDb, workspaceKey: number) {
+function readWorkspaceEnd(connection: LedgerDb, workspaceKey: number) {
   return query(connection)
     .select({ workspaceId: workspaces.workspaceId, end: acts })
     .from(workspaces)

@@ -10,7 +10,7 @@ export interface UsageSum {
   requestCount: bigint;
 }
 
-const sumOf = (table: typeof tenantUsage | typeof closedUsage) =>
+const usageTotals = (table: typeof tenantUsage | typeof closedUsage) =>
   prepared((db) =>
     db
       .select({
@@ -21,7 +21,7 @@ const sumOf = (table: typeof tenantUsage | typeof closedUsage) =>
       .from(table)
       .where(eq(table.periodKey, sql.placeholder('periodKey'))),
   );
-const SUMS = { now: sumOf(tenantUsage), closed: sumOf(closedUsage) };
+const SUMS = { now: usageTotals(tenantUsage), closed: usageTotals(closedUsage) };
 
 /** Sums the current figures of a period, or those that its close has frozen. */
 export function sumUsage(connection: LedgerDb, periodKey: number, state: 'now' | 'closed' = 'now'): UsageSum {

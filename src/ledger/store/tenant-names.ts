@@ -30,7 +30,7 @@ const nameOfKey = prepared((db) =>
 );
 
 /** Returns a lookup of tenants' display names, null for a tenant without one. Reads all matching names at once. */
-export function tenantNames(
+export function tenantNameLookup(
   connection: LedgerDb,
   { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
 ): (workspaceId: string, tenantId: string) => string | null {

@@ -13,8 +13,8 @@ export interface LagoOutlet {
   send: 'credits' | 'requests';
 }
 
-const refusal = z.object({ error_details: z.record(z.string(), z.unknown()) });
-const page = z.object({
+const lagoRefusal = z.object({ error_details: z.record(z.string(), z.unknown()) });
+const lagoPage = z.object({
   events: z.array(
     z.object({
       transaction_id: z.string(),
@@ -24,8 +24,8 @@ const page = z.object({
   ),
   meta: z.object({ next_page: z.number().nullish() }),
 });
-type Page = z.output<typeof page>;
-const metricAnswer = z.object({
+type Page = z.output<typeof lagoPage>;
+const lagoMetric = z.object({
   billable_metric: z.object({ aggregation_type: z.string(), field_name: z.string().nullish() }),
 });
 
@@ -47,7 +47,9 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     const body = JSON.stringify({ events: events.map((event) => lagoEvent(event, outlet.meter)) });
     const answer = await http.call({ method: 'POST', path: '/events/batch', headers, body }, signal);
     const outcome = http.outcomeOf(answer);
-    const read = refusal.safeParse(outcome.is === 'refused' && answer.status !== null ? parseJson(answer.body) : null);
+    const read = lagoRefusal.safeParse(
+      outcome.is === 'refused' && answer.status !== null ? parseJson(answer.body) : null,
+    );
     if (!read.success) return events.map(() => outcome);
     const faults = read.data.error_details;
     const others = events.filter((_, at) => faults[at] === undefined);
@@ -73,7 +75,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     let next: number | null | undefined = 1;
     while (next) {
       const path: string = `/events?${new URLSearchParams({ ...asked, page: String(next) })}`;
-      const { events, meta }: Page = await getParsed(http, { method: 'GET', path, headers }, page, signal);
+      const { events, meta }: Page = await getParsed(http, { method: 'GET', path, headers }, lagoPage, signal);
       for (const { transaction_id, timestamp, properties } of events) {
         values.set(`${transaction_id} ${timestamp}`, String(properties?.[outlet.send] ?? 0));
       }
@@ -101,7 +103,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     },
     async probe(signal) {
       const path = `/billable_metrics/${encodeURIComponent(outlet.meter)}`;
-      const { billable_metric: metric } = await getParsed(http, { method: 'GET', path, headers }, metricAnswer, signal);
+      const { billable_metric: metric } = await getParsed(http, { method: 'GET', path, headers }, lagoMetric, signal);
       if (metric.aggregation_type === 'sum_agg' && metric.field_name === outlet.send) return;
       const found = `${metric.aggregation_type} of ${metric.field_name ?? 'nothing'}`;
       throw mismatchError(`the billable metric is ${found}`, `create a billable metric that sums \`${outlet.send}\``);

@@ -16,7 +16,7 @@ export interface MetronomeOutlet {
 
 const CUSTOMERS_PER_QUERY = 50;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const metricAnswer = z.object({
+const metronomeMetric = z.object({
   data: z.object({
     aggregation_type: z.string().nullish(),
     aggregation_key: z.string().nullish(),
@@ -96,7 +96,7 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     },
     async probe(signal) {
       const path = `/v1/billable-metrics/${encodeURIComponent(outlet.meter)}`;
-      const { data } = await getParsed(http, { method: 'GET', path, headers }, metricAnswer, signal);
+      const { data } = await getParsed(http, { method: 'GET', path, headers }, metronomeMetric, signal);
       const types = data.event_type_filter?.in_values ?? [USAGE_EVENT_TYPE];
       const sums = data.aggregation_type === 'SUM' && data.aggregation_key === outlet.send;
       if (sums && types.includes(USAGE_EVENT_TYPE)) return;

@@ -16,7 +16,11 @@ export interface OpenMeterOutlet {
 }
 
 const SUBJECTS_PER_QUERY = 50;
-const meterAnswer = z.object({ aggregation: z.string(), eventType: z.string(), valueProperty: z.string().nullish() });
+const openmeterMeter = z.object({
+  aggregation: z.string(),
+  eventType: z.string(),
+  valueProperty: z.string().nullish(),
+});
 const queryAnswer = z.object({ data: z.array(z.object({ subject: z.string().nullish(), value: z.number() })) });
 
 /**
@@ -48,7 +52,7 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
       sendsBothQuantities: true,
     },
     send: (events, signal) =>
-      sendRepresentable(events, refusalReason, (fitting) => sendSplitting(fitting, (part) => post(part, signal))),
+      sendRepresentable(events, openmeterRefusal, (fitting) => sendSplitting(fitting, (part) => post(part, signal))),
     async usage(period, customers, signal) {
       const found = new Map<string, string>();
       for (const part of chunks(customers, SUBJECTS_PER_QUERY)) {
@@ -68,7 +72,7 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
       const { aggregation, eventType, valueProperty } = await getParsed(
         http,
         { method: 'GET', path: meter, headers },
-        meterAnswer,
+        openmeterMeter,
         signal,
       );
       if (aggregation === 'SUM' && eventType === USAGE_EVENT_TYPE && valueProperty === `$.${outlet.send}`) return;
@@ -81,7 +85,7 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
   };
 }
 
-function refusalReason({ quantity }: UsageEvent): string | null {
+function openmeterRefusal({ quantity }: UsageEvent): string | null {
   const exact = Number.isSafeInteger(Number(quantity));
   return exact ? null : `OpenMeter sums floats, which cannot represent ${quantity} exactly`;
 }

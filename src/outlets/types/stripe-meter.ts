@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { mismatchError } from '../answers.ts';
 import type { LateRefusals, UsageEvent } from '../receiver.ts';
 
-export const meterAnswer = z.object({
+export const stripeMeter = z.object({
   event_name: z.string(),
   status: z.string(),
   event_time_window: z.string().nullish(),
@@ -11,7 +11,7 @@ export const meterAnswer = z.object({
   default_aggregation: z.object({ formula: z.string() }),
   value_settings: z.object({ event_payload_key: z.string() }),
 });
-export type StripeMeter = z.output<typeof meterAnswer>;
+export type StripeMeter = z.output<typeof stripeMeter>;
 
 /** Returns the meter, or raises `outlet_mismatch` if it would not count every event, which Stripe accepts without an error. */
 export function checkMeter(meter: StripeMeter): StripeMeter {
@@ -36,7 +36,7 @@ export function streamEvent(event: UsageEvent, meter: StripeMeter) {
   };
 }
 
-const TYPES = ['v1.billing.meter.error_report_triggered', 'v1.billing.meter.no_meter_found'];
+const METER_EVENT_TYPES = ['v1.billing.meter.error_report_triggered', 'v1.billing.meter.no_meter_found'];
 const listAnswer = z.object({
   data: z.array(
     z.object({ id: z.string(), created: z.string(), related_object: z.object({ id: z.string() }).nullish() }),
@@ -67,7 +67,7 @@ export async function readStripeReports(
   const refused = new Map<string, string>();
   let unnamed = 0;
   let untilMs: number | null = null;
-  const types = TYPES.map((type, at): [string, string] => [`types[${at}]`, type]);
+  const types = METER_EVENT_TYPES.map((type, at): [string, string] => [`types[${at}]`, type]);
   let path: string | null = `/v2/core/events?${new URLSearchParams([...types, ['limit', '100']])}`;
   while (path !== null) {
     const { data, next_page_url }: z.output<typeof listAnswer> = await ask(path, listAnswer);

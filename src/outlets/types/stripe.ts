@@ -13,7 +13,7 @@ import {
 } from '../answers.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
-import { checkMeter, meterAnswer, readStripeReports, type StripeMeter, streamEvent } from './stripe-meter.ts';
+import { checkMeter, readStripeReports, type StripeMeter, streamEvent, stripeMeter } from './stripe-meter.ts';
 
 export interface StripeOutlet {
   token: string;
@@ -60,7 +60,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   /** Reads the meter without retries: the caller of `send` schedules them. */
   const askMeter = async (signal: AbortSignal): Promise<StripeMeter> => {
     const answer = await http.call({ method: 'GET', path: meterPath, headers: headers(outlet.token) }, signal);
-    known = checkMeter(parseAs(http.requireBody(answer), meterAnswer));
+    known = checkMeter(parseAs(http.requireBody(answer), stripeMeter));
     return known;
   };
 
@@ -124,7 +124,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       sendsBothQuantities: false,
     },
     send: (events, signal) =>
-      sendRepresentable(events, refusalReason, (fitting) => sendSplitting(fitting, (part) => post(part, signal))),
+      sendRepresentable(events, stripeRefusal, (fitting) => sendSplitting(fitting, (part) => post(part, signal))),
     async usage(period, customers, signal) {
       const found = new Map<string, string>();
       for (const part of chunks(customers, STRIPE_LANES)) {
@@ -141,7 +141,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   };
 }
 
-function refusalReason({ quantity }: UsageEvent): string | null {
+function stripeRefusal({ quantity }: UsageEvent): string | null {
   const digits = String(quantity).replace('-', '').length;
   return digits <= MAX_STRIPE_DIGITS
     ? null

@@ -6,7 +6,7 @@ import { parseRedisAddress, REDIS_FORMS } from '../../core/text/redis-address.ts
 import { RedisUnavailableError } from '../errors.ts';
 import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../jobs.ts';
 import { accessContextOf } from './probe.ts';
-import { isReply, type RedisFault, redisFaultOf, refusalOf } from './refusals.ts';
+import { isReply, type RedisFault, redisFaultOf, redisRefusal } from './refusals.ts';
 import { describeTarget, type RedisTarget } from './target.ts';
 import type { RedisWatch } from './watch.ts';
 
@@ -129,5 +129,5 @@ export async function callRedis<T>({ connection, target, watch }: RedisCall, cal
 
 /** Reports that Redis caused the error. Any error on a lost connection counts. */
 function isRedisError(error: Error, connection: Redis): boolean {
-  return isReply(error) ? refusalOf(error, accessContextOf(connection)) !== null : connection.status !== 'ready';
+  return isReply(error) ? redisRefusal(error, accessContextOf(connection)) !== null : connection.status !== 'ready';
 }

@@ -198,7 +198,7 @@ async function stopServer(folder: ServerFolder, knownPid?: number): Promise<void
   const { socketPath } = folder;
   if (!(await isListening(socketPath))) return;
   const pid = knownPid ?? (await waitUntilReady(folder, null));
-  await sendOnce(socketPath, (connection) => connection.shutdown());
+  await sendCommandOnce(socketPath, (connection) => connection.shutdown());
   await waitForExit(pid);
   // A process with this id that does not listen is another one, which got the id since.
   if (!isProcessRunning(pid) || !(await isListening(socketPath))) return;
@@ -215,7 +215,7 @@ async function waitForExit(pid: number): Promise<void> {
  * Sends one command on its own connection, without reconnecting: a repeated SHUTDOWN would hit the next server. Returns
  * null if it fails, as SHUTDOWN always does when it succeeds.
  */
-async function sendOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
+async function sendCommandOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
   const connection = new Redis({ path: socketPath, retryStrategy: () => null, commandTimeout: SHUTDOWN_TIMEOUT_MS });
   connection.on('error', () => undefined);
   try {

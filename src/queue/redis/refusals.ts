@@ -119,14 +119,14 @@ export function isReply(error: unknown): error is Error {
 }
 
 /** Converts a reply that refuses a command into a fault. Returns null for any other error, such as a wrong argument. */
-export function refusalOf(error: unknown, context: AccessContext): RedisFault | null {
+export function redisRefusal(error: unknown, context: AccessContext): RedisFault | null {
   if (!isReply(error)) return null;
   return combinedRefusal([{ command: '', error }], context);
 }
 
-/** Like `refusalOf`, but treats any error reply as a refusal. */
+/** Like `redisRefusal`, but treats any error reply as a refusal. */
 export function redisFaultOf(error: unknown, context: AccessContext): RedisFault {
-  const refusal = refusalOf(error, context);
+  const refusal = redisRefusal(error, context);
   if (refusal !== null) return refusal;
   const message = messageOf(error);
   if (isReply(error)) {

@@ -130,13 +130,13 @@ function filePatterns(name: string): { timed: RegExp; closed: RegExp } {
 }
 
 /** Returns the name prefix of the work folder for a file that is uploaded elsewhere. Six more characters follow. */
-export function workFolderPrefix(path: string): string {
+export function exportFolderPrefix(path: string): string {
   return join(dirname(path), `.${basename(path)}.part-`);
 }
 
-export function removeUnfinished(path: string): void {
+export function removeUnfinishedExports(path: string): void {
   const folder = dirname(path);
-  const prefix = basename(workFolderPrefix(path));
+  const prefix = basename(exportFolderPrefix(path));
   for (const file of readdirSync(folder).filter((candidate) => candidate.startsWith(prefix)))
     rmSync(join(folder, file), { recursive: true });
 }

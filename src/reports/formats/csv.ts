@@ -25,7 +25,7 @@ export interface CsvStyle {
   terminal?: boolean;
 }
 
-const ROWS_PER_CHUNK = 100;
+const CSV_ROWS_PER_CHUNK = 100;
 const PLAIN_DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
@@ -45,7 +45,7 @@ export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Gene
   yield style.bom === true ? '\uFEFF' : '';
   for (const row of rows) {
     piece.push(row.map((value, index) => csvField(value, columns[index]?.kind ?? 'text', style)));
-    if (piece.length < ROWS_PER_CHUNK) continue;
+    if (piece.length < CSV_ROWS_PER_CHUNK) continue;
     yield stringify(piece, format);
     piece = [];
   }

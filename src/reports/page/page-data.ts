@@ -1,7 +1,7 @@
 import { BudgetTable, budgetUse } from '../../alerts/rules/budget/budget-table.ts';
 import type { Budget } from '../../config/types.ts';
 import { addPeriods, type Period, periodAt, periodRange } from '../../core/period.ts';
-import { creditPricer, type Forecast, forecastMonth } from '../../ledger/journal/charges/credit-pricer.ts';
+import { creditPricer, forecastMonth, type MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodEvents } from '../../ledger/store/schema/billing-tables.ts';
 import { eq, query } from '../../ledger/store/schema/drizzle.ts';
@@ -59,7 +59,7 @@ export interface PageData extends PageAlerts {
   /** Minor units by month and currency. */
   money: { currency: string; amounts: bigint[] }[];
   /** The forecast for an open month. Null if there is none. */
-  forecast: Forecast | null;
+  forecast: MonthForecast | null;
   movers: PageMove[];
   /** The base of the comparison: last month at the same point, or all of last month. */
   movedSince: 'same point' | 'month';

@@ -1,7 +1,7 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { counted } from '../../core/text/words.ts';
-import type { Forecast } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
 import type { PageData } from './page-data.ts';
@@ -61,7 +61,7 @@ function workspaceFacts(data: PageData): string {
 <p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
 }
 
-function formatAmounts({ credits, money }: Forecast): string {
+function formatAmounts({ credits, money }: MonthForecast): string {
   const amounts = money.map(
     ({ currency, amountMinor }) => `${formatDecimal(formatMinor(amountMinor, currency))} ${currency}`,
   );

@@ -24,6 +24,9 @@ export interface PageLinks {
   workspace: string;
 }
 
+/** The content type of a page. */
+export const HTML_TYPE = 'text/html; charset=utf-8';
+
 /** Builds a self-contained page without scripts or external resources. `body` is trusted markup. */
 export function pageOf(title: string, body: string): string {
   return `${documentStart({ title, style: PAGE_STYLE })}<h1>${htmlText(title)}</h1>\n${body}\n${DOCUMENT_END}`;

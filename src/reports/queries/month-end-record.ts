@@ -5,11 +5,11 @@ import { PERIOD_FORM } from '../../core/period.ts';
 
 const amount = z.string().regex(/^-?\d+(\.\d{2,4})?$/);
 const integerField = z.bigint();
-const count = z.int().min(0);
+const recordCount = z.int().min(0);
 const time = z.string().nullable().describe('ISO-8601 UTC');
 const currency = z.string().regex(/^[A-Z]{3}$/);
 
-const names = z.strictObject({ count, first: z.array(z.string()).describe('the first 20 by id') });
+const names = z.strictObject({ count: recordCount, first: z.array(z.string()).describe('the first 20 by id') });
 
 const blockerSchema = z.strictObject({
   kind: z.enum([
@@ -36,12 +36,12 @@ const monthEndWorkspaceSchema = z.strictObject({
   read_at: time.describe('end of the latest complete walk that began after the month ended'),
   unchanged_since: time.describe('end of the earliest walk with the same figures as that one'),
   settled: z.boolean(),
-  tenants: count,
+  tenants: recordCount,
   credits_used: integerField,
   unnamed: names.describe('tenants with neither a name nor a reference'),
   unpriced: names.describe('tenants with usage or corrections that no rate card prices'),
   corrections: z
-    .strictObject({ tenants: count, amounts: z.array(z.strictObject({ currency, amount })) })
+    .strictObject({ tenants: recordCount, amounts: z.array(z.strictObject({ currency, amount })) })
     .describe('corrections of earlier months that are billed with this month'),
   amounts: z.array(z.strictObject({ currency, amount, previous_amount: amount })),
   blockers: z.array(blockerSchema),
@@ -71,7 +71,7 @@ export const monthEndSchema = z.strictObject({
   at: z.string(),
   ready: z.boolean().describe('true if every workspace is closed or can be closed'),
   sound: z.boolean().describe('true if `verify` found no fault'),
-  faults: count,
+  faults: recordCount,
   head_digest: z.string().nullable(),
   workspaces: z.array(monthEndWorkspaceSchema),
   money: z.array(moneySchema),

@@ -6,7 +6,7 @@ import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { usageEntries } from '../../ledger/store/schema/run-tables.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriodOf } from '../../ledger/store/subjects.ts';
-import { tenantNames } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../formats/columns.ts';
 
@@ -45,7 +45,7 @@ export interface UsageFilters {
 export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Generator<UsageRow> {
   const { workspaceId, tenantId, period } = filters;
   const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
-  const nameOf = tenantNames(connection, filters);
+  const nameOf = tenantNameLookup(connection, filters);
   const rows = connection
     .prepare(
       `SELECT workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,

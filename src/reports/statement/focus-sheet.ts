@@ -1,7 +1,7 @@
 import { FOCUS_COLUMNS, type FocusRow, focusRows, isPriced } from '../../billing/focus/focus-rows.ts';
 import type { FocusConfig } from '../../config/types.ts';
 import type { Period } from '../../core/period.ts';
-import { invoiceNumbers } from '../../ledger/journal/charges/invoice-numbers.ts';
+import { readInvoiceNumbers } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { billedTenants } from '../../ledger/journal/charges/read-billed.ts';
 import { findBilledPeriod } from '../../ledger/journal/charges/read-statement.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -37,7 +37,7 @@ export function readFocusSheet(connection: LedgerDb, request: FocusRequest): { s
         continue;
       }
       const names = namesOf(focus, billed.workspaceName);
-      const invoiceOf = invoiceNumbers(connection, billed.place);
+      const invoiceOf = readInvoiceNumbers(connection, billed.place);
       for (const tenant of billedTenants(connection, billed.place, tenantId)) {
         if (tenant.lines.length === 0 || !tenant.lines.every(isPriced)) gaps.unpriced += 1;
         yield focusRows(billed, tenant, names, invoiceOf);

@@ -151,13 +151,13 @@ function columnName(at: number): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is escaped
 const ESCAPED = /[\u0000-\u0008\u000b-\u001f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 const MARKUP = /[&<>]/g;
-const XML_ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+const XML_ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function xmlText(text: string): string {
   return text
     .toWellFormed()
     .replace(ESCAPED, (character) => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`)
-    .replace(MARKUP, (character) => XML_ENTITIES[character] ?? '');
+    .replace(MARKUP, (character) => XML_ESCAPES[character] ?? '');
 }
 
 class SheetTotals {

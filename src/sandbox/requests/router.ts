@@ -28,12 +28,12 @@ export function createRouter({ clock, keys, checker, answerUsage }: RouterContex
     const sent = await buffer(request);
     const verdict = checker.check(call, request.headers, sent);
     if (!verdict.ok) return verdict.reply;
-    const body = parseBody(createDashboardSchema, request, sent);
+    const body = parseRequestBody(createDashboardSchema, request, sent);
     return body.ok ? answerCreateDashboard(body.value, verdict.key, clock) : body.reply;
   }
 
   async function answerEmbedToken(request: IncomingMessage): Promise<Reply> {
-    const body = parseBody(embedSchema, request, await buffer(request));
+    const body = parseRequestBody(embedSchema, request, await buffer(request));
     return body.ok ? answerEmbedTokenRequest(body.value, keys, clock) : body.reply;
   }
 
@@ -69,7 +69,7 @@ const embedSchema = z.object({
 });
 
 /** Parses a JSON body. Returns 415 for another content type and 400 for a body that does not match its schema. */
-function parseBody<Schema extends z.ZodType>(schema: Schema, { headers }: IncomingMessage, body: Buffer) {
+function parseRequestBody<Schema extends z.ZodType>(schema: Schema, { headers }: IncomingMessage, body: Buffer) {
   const refuseBody = (status: number, reason: string) => ({ ok: false, reply: failureReply(status, reason) }) as const;
   if (!/^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')) {
     return refuseBody(415, 'Content-Type is not application/json');

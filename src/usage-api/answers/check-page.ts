@@ -30,11 +30,11 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
   const text = decodeUtf8(body, where);
   if (!mayHoldLongNumber(body)) {
-    const answer = parseBody(JSON.parse, text, body, where);
+    const answer = parsePageBody(JSON.parse, text, body, where);
     const page = checkUsagePage(answer, where);
     if (page !== null && !(hasZero(page) && mayUnderflow(body))) return withoutRepeats(page, answer, text, where);
   }
-  const answer = parseBody(parseJsonExact, text, body, where);
+  const answer = parsePageBody(parseJsonExact, text, body, where);
   const page = checkUsagePage(answer, where);
   if (page === null) throw pageFault('a number could not be read exactly', where);
   return withoutRepeats(page, answer, text, where);
@@ -119,7 +119,7 @@ function decodeUtf8(body: Uint8Array, where: PageWhere): string {
 }
 
 /** Calls the parser without passing on its message, which quotes the response. */
-function parseBody(parser: (text: string) => unknown, text: string, body: Uint8Array, where: PageWhere): unknown {
+function parsePageBody(parser: (text: string) => unknown, text: string, body: Uint8Array, where: PageWhere): unknown {
   try {
     return parser(text);
   } catch {

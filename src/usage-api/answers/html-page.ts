@@ -6,7 +6,14 @@ export interface PageText {
 }
 
 const INVISIBLE_MARKUP = /<!--[\s\S]*?(?:-->|$)|<(script|style|noscript|template|head)\b[\s\S]*?(?:<\/\1\s*>|$)/gi;
-const HTML_ENTITIES: Readonly<Record<string, string>> = { amp: '&', quot: '"', apos: "'", nbsp: ' ', lt: '<', gt: '>' };
+const DECODED_ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  lt: '<',
+  gt: '>',
+};
 
 /**
  * Extracts the title and text of a page for an error message. Patterns instead of a parser suffice: only messages
@@ -25,7 +32,7 @@ function stripMarkup(markup: string): string {
 
 function decodeEntities(text: string): string {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w{2,8}));/gi, (entity, decimal, hex, name) => {
-    if (name !== undefined) return HTML_ENTITIES[String(name).toLowerCase()] ?? entity;
+    if (name !== undefined) return DECODED_ENTITIES[String(name).toLowerCase()] ?? entity;
     const point = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return point <= 0x10ffff ? String.fromCodePoint(point) : ' ';
   });

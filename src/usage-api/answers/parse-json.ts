@@ -7,7 +7,7 @@ const MAX_INTEGER_DIGITS = 40;
 /** Longer numerals become Infinity without being read: no service writes them, and reading them would take long. */
 const MAX_NUMERAL_LENGTH = 400;
 
-const [POINT, ZERO, NINE] = [0x2e, 0x30, 0x39];
+const [POINT, DIGIT_ZERO, NINE] = [0x2e, 0x30, 0x39];
 
 /**
  * Parses JSON without rounding: integers beyond 2^53-1 are bigints, or plus or minus Infinity beyond 40 digits; a
@@ -89,7 +89,7 @@ function charAt(json: Uint8Array, index: number): string {
 }
 
 function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= ZERO && byte <= NINE;
+  return byte !== undefined && byte >= DIGIT_ZERO && byte <= NINE;
 }
 
 function isDigitOrPoint(byte: number | undefined): boolean {

@@ -21,7 +21,7 @@ export function parseResponse<T>(
   const { status, contentType } = answer;
   const response = { endpoint, status, contentType, redact };
   const text = decodeBytes(answer.body);
-  const value = text === undefined ? undefined : parseJson(text);
+  const value = text === undefined ? undefined : parseJsonOrUndefined(text);
   if (text === undefined || value === undefined) {
     const { text: found, hint } = describeBody(Buffer.concat(answer.body), response);
     throw new InvalidResponseError(`${endpoint}: the response is not JSON: ${found}`, { endpoint, status, hint });
@@ -56,7 +56,7 @@ function decodeBytes(body: Uint8Array[]): string | undefined {
   }
 }
 
-function parseJson(text: string): unknown {
+function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -117,56 +117,67 @@ interface KindDescription {
   isPage: boolean;
 }
 
-const kind = (name: string, remedy: (setting: string) => string): KindDescription => ({ name, remedy, isPage: false });
-const page = (name: string, remedy: (setting: string) => string): KindDescription => ({ name, remedy, isPage: true });
+const otherBody = (name: string, remedy: (setting: string) => string): KindDescription => ({
+  name,
+  remedy,
+  isPage: false,
+});
+const pageBody = (name: string, remedy: (setting: string) => string): KindDescription => ({
+  name,
+  remedy,
+  isPage: true,
+});
 
 const BODY_KINDS = {
-  empty: kind(
+  empty: otherBody(
     'an empty body',
     (setting) => `check ${setting} and any proxy on the way; if both are right, report this to the service operator`,
   ),
-  login_page: page(
+  login_page: pageBody(
     'a login page',
     (setting) =>
       `set ${setting} to the address of the API: it leads to a web application, or a proxy on the way asks for a login`,
   ),
-  network_login: page(
+  network_login: pageBody(
     'the login page of a network (captive portal)',
     () => 'log this machine in to its network, or use another network',
   ),
-  firewall_page: page(
+  firewall_page: pageBody(
     'the page of a firewall or bot check',
     (setting) => `check ${setting}, and ask the service operator to let API requests from this machine pass`,
   ),
-  maintenance_page: page('a maintenance page', () => 'wait until the maintenance is over; nothing was recorded'),
-  gateway_page: page(
+  maintenance_page: pageBody('a maintenance page', () => 'wait until the maintenance is over; nothing was recorded'),
+  gateway_page: pageBody(
     'an error page of a proxy or load balancer',
     () =>
       'wait and try again: the service behind the proxy did not answer; if it persists, report this to the service operator',
   ),
-  web_page: page('a web page', (setting) => `check ${setting}: a web server answers there, not the API`),
-  xml: kind('XML', (setting) => `check ${setting}: another API answers there`),
-  gateway_text: kind(
+  web_page: pageBody('a web page', (setting) => `check ${setting}: a web server answers there, not the API`),
+  xml: otherBody('XML', (setting) => `check ${setting}: another API answers there`),
+  gateway_text: otherBody(
     'an error text of a proxy or load balancer',
     () =>
       'wait and try again: the service behind the proxy did not answer; if it persists, report this to the service operator',
   ),
-  compressed: kind(
+  compressed: otherBody(
     'compressed data without the header Content-Encoding',
     () => 'check any proxy on the way: it compresses or removes headers; otherwise report this to the service operator',
   ),
-  binary: kind(
+  binary: otherBody(
     'data that is not text',
     (setting) => `check ${setting}, and any proxy on the way that changes responses`,
   ),
-  truncated_json: kind(
+  truncated_json: otherBody(
     'truncated JSON',
     () =>
       'check any proxy on the way: it may limit the length or the duration of a response; otherwise report this to the service operator',
   ),
-  broken_json: kind('JSON with a syntax error', () => 'report this to the service operator'),
-  other_json: kind('JSON of another form', (setting) => `check ${setting}: another API seems to answer there`),
-  plain_text: kind('plain text', (setting) => `check ${setting} and any proxy on the way: the API answers in JSON`),
+  broken_json: otherBody('JSON with a syntax error', () => 'report this to the service operator'),
+  other_json: otherBody('JSON of another form', (setting) => `check ${setting}: another API seems to answer there`),
+  plain_text: otherBody(
+    'plain text',
+    (setting) => `check ${setting} and any proxy on the way: the API answers in JSON`,
+  ),
 } satisfies Record<string, KindDescription>;
 type BodyKind = keyof typeof BODY_KINDS;
 
@@ -203,7 +214,7 @@ const FIREWALL =
 const MAINTENANCE = /maintenance|be right back/i;
 const GATEWAY =
   /bad gateway|gateway time-?out|service (?:is )?(?:temporarily )?unavailable|proxy error|upstream|web server is down|no (?:healthy|available) (?:server|upstream|backend)|error (?:code:? )?5\d\d/i;
-const LOGIN =
+const LOGIN_PAGE =
   /\b(?:sign|log)[\s-]?(?:in|on)\b|single sign-?on|\bSSO\b|<form[^>]{1,300}(?:log-?in|sign-?in|saml|oauth)|(?:location[^;>]{0,20}=|http-equiv=["']?refresh)[^>;]{0,300}(?:log-?in|sign-?in|sso|auth)/i;
 
 /** Classifies an HTML page by its markup and its visible text. */
@@ -213,7 +224,7 @@ function pageKind(html: string, shown: string, status: number): BodyKind {
   if (FIREWALL.test(shown)) return 'firewall_page';
   if (MAINTENANCE.test(shown)) return 'maintenance_page';
   if (status >= 500 || GATEWAY.test(shown)) return 'gateway_page';
-  return LOGIN.test(shown) || LOGIN.test(html) ? 'login_page' : 'web_page';
+  return LOGIN_PAGE.test(shown) || LOGIN_PAGE.test(html) ? 'login_page' : 'web_page';
 }
 
 /** The first bytes of gzip, zstd and zlib. */
@@ -234,7 +245,7 @@ function isBinary(text: string): boolean {
   return odd * 10 > text.length;
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [QUOTE_BYTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
 
@@ -246,8 +257,8 @@ function endsEarly(json: Buffer): boolean {
     const byte = json[at] as number;
     if (isInString) {
       if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) isInString = false;
-    } else if (byte === QUOTE) isInString = true;
+      else if (byte === QUOTE_BYTE) isInString = false;
+    } else if (byte === QUOTE_BYTE) isInString = true;
     else if (OPENING.has(byte)) depth += 1;
     else if (CLOSING.has(byte)) depth -= 1;
   }

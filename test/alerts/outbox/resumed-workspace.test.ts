@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
-import { COMMANDS } from '../../../src/writer/commands.ts';
+import { WRITER_COMMANDS } from '../../../src/writer/commands.ts';
 import { notifying, sessionOn } from '../../support/run/real-run.ts';
 
 import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
@@ -11,10 +11,10 @@ test('a channel that was renamed while another ledger read the workspace hears o
   deliver(TAKEN);
   const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  WRITER_COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   state.channels = ROUTES.map((route) => ({ ...route, channel: 'renamed' }));
   pass(86_400_000);
-  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
+  WRITER_COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
@@ -26,9 +26,9 @@ test('a channel that had perhaps heard of it before the workspace was ended hear
   deliver(UNKNOWN);
   const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  WRITER_COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(86_400_000);
-  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
+  WRITER_COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened']);
@@ -45,9 +45,9 @@ test('an end that was refused and then told after all is not told once more by a
   deliver('rejected');
   const session = sessionOn(connection);
   const said = { workspaceId: 'ws-1', by: 'Ada', note: 'split' };
-  COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
+  WRITER_COMMANDS.retireWorkspace(session, { ...said, elsewhere: true, nowMs: state.nowMs });
   pass(3_600_000);
-  COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
+  WRITER_COMMANDS.resumeWorkspace(session, { ...said, nowMs: state.nowMs });
   pass(1);
   deliver(TAKEN);
   expect(heard('a')).toEqual(['opened', 'closed']);

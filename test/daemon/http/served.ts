@@ -3,7 +3,7 @@ import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { afterEach } from 'vitest';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { HealthProbe } from '../../../src/daemon/http/probe.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../../../src/daemon/http/server.ts';
+import { type HttpServer, type HttpServerOptions, startHttp } from '../../../src/daemon/http/server.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { MEASURED, PAGES } from './measured.ts';
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 /** The daemon's pages on a port of their own, until the test ends. */
-export async function serve(some: Partial<HttpOptions> = {}): Promise<HttpServer> {
+export async function serve(some: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
   const defaults = {
     host: '127.0.0.1',
     port: 0,

@@ -1,6 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { expect, test } from 'vitest';
-import { combinedRefusal, redisFaultOf, refusalOf } from '../../../src/queue/redis/refusals.ts';
+import { combinedRefusal, redisFaultOf, redisRefusal } from '../../../src/queue/redis/refusals.ts';
 
 const ASKED = { username: 'ledger', db: 3, keyPattern: 'bull:ul-*' };
 
@@ -43,7 +43,7 @@ test.each([
   ["CROSSSLOT Keys in request don't hash to the same slot", /cluster mode/, /without cluster mode/],
   ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', /script/, /SCRIPT KILL/],
 ])('%s', (answer, reason, hint) => {
-  expect(refusalOf(new ReplyError(answer), ASKED)).toMatchObject({
+  expect(redisRefusal(new ReplyError(answer), ASKED)).toMatchObject({
     reason: expect.stringMatching(reason),
     hint: expect.stringMatching(hint),
   });
@@ -56,11 +56,11 @@ test.each([
   "ERR wrong number of arguments for 'get' command",
   'ERR value is not an integer or out of range',
 ])('%s is no refusal, but a command that is wrong', (answer) => {
-  expect(refusalOf(new ReplyError(answer), ASKED)).toBeNull();
+  expect(redisRefusal(new ReplyError(answer), ASKED)).toBeNull();
 });
 
 test('an error of another kind is not a refusal', () => {
-  expect(refusalOf(new Error('NOAUTH Authentication required.'), ASKED)).toBeNull();
+  expect(redisRefusal(new Error('NOAUTH Authentication required.'), ASKED)).toBeNull();
   expect(redisFaultOf(new Error('connect ECONNREFUSED 127.0.0.1:9'), ASKED)).toMatchObject({
     reason: expect.stringContaining('ECONNREFUSED'),
     hint: 'start Redis, or correct redis_url',

@@ -7,7 +7,7 @@ import { counted } from '../../../core/text/words.ts';
 import type { UsageItem } from '../../../usage-api/answers/check-item.ts';
 import { parseUsagePage, type UsagePage } from '../../../usage-api/answers/check-page.ts';
 import { UsageApiClient, type UsagePageQuery } from '../../../usage-api/client.ts';
-import { type Finding, warn } from '../finding.ts';
+import { type DoctorFinding, warn } from '../finding.ts';
 
 /** A tenant id that no workspace has. */
 const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
@@ -16,7 +16,7 @@ const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
  * Tests the behaviours that the program relies on but the API documentation leaves open, with about ten read requests in
  * sequence. Needs a service that has records.
  */
-export async function probeService(workspaceId: string, trial: Trial): Promise<Finding[]> {
+export async function probeService(workspaceId: string, trial: Trial): Promise<DoctorFinding[]> {
   const ask = async (query: UsagePageQuery): Promise<UsagePage> =>
     (await trial.ask({ page: 1, perPage: PER_PAGE, ...query })).page;
   let whole: UsagePage;
@@ -34,7 +34,7 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<F
   const period = whole.usage.map((item) => item.period).reduce((a, b) => (b < a ? b : a));
   const between = (from: number, to: number): Promise<UsagePage> =>
     ask({ fromPeriod: addPeriods(period, from), toPeriod: addPeriods(period, to) });
-  const trials: [assumption: string, judge: () => Verdict | Promise<Verdict>][] = [
+  const trials: [assumption: string, judge: () => ProbeVerdict | Promise<ProbeVerdict>][] = [
     ['figures', () => judgeFigures(whole.usage)],
     ['order', async () => judgeOrder(whole, await ask({}))],
     ['filter', async () => judgeFilter(period, await between(0, 0), whole)],
@@ -56,7 +56,7 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<F
     ['history', async () => judgeHistory(period, whole.usage, await ask({ tenantId: first.tenant_id }))],
     ['absent', async () => judgeAbsent(await unless(['not_found'], ask({ tenantId: NO_SUCH_TENANT })))],
   ];
-  const findings: Finding[] = [];
+  const findings: DoctorFinding[] = [];
   for (const [assumption, judge] of trials) {
     findings.push({ check: `probe ${assumption}`, subject: workspaceId, ...(await verdictOf(judge)) });
   }
@@ -73,7 +73,7 @@ async function unless(codes: readonly string[], request: Promise<UsagePage>): Pr
   }
 }
 
-async function verdictOf(judge: () => Verdict | Promise<Verdict>): Promise<Verdict> {
+async function verdictOf(judge: () => ProbeVerdict | Promise<ProbeVerdict>): Promise<ProbeVerdict> {
   try {
     return await judge();
   } catch (error) {
@@ -81,7 +81,7 @@ async function verdictOf(judge: () => Verdict | Promise<Verdict>): Promise<Verdi
   }
 }
 
-function untested(error: unknown): Verdict {
+function untested(error: unknown): ProbeVerdict {
   const { message, hint } = summarizeError(error);
   return wrong(`could not be tested: ${message}`, hint ?? 'ask the service operator');
 }
@@ -89,16 +89,17 @@ function untested(error: unknown): Verdict {
 /** The largest page that the API allows. */
 const PER_PAGE = 100;
 
-type Verdict = Omit<Finding, 'check' | 'subject'>;
+type ProbeVerdict = Omit<DoctorFinding, 'check' | 'subject'>;
 
-function judgeFigures(items: readonly UsageItem[]): Verdict {
+function judgeFigures(items: readonly UsageItem[]): ProbeVerdict {
   const large = items.filter((item) => typeof item.credits_used === 'bigint' || typeof item.request_count === 'bigint');
   const some = large.length === 0 ? '' : `; ${counted(large.length, 'record')} beyond 2^53, read exactly`;
   return fine(`the figures of ${counted(items.length, 'record')} are whole numbers${some}`);
 }
 
-function judgeOrder({ usage }: UsagePage, again: UsagePage): Verdict {
-  if (keysOf(usage) === keysOf(again.usage)) return fine('the same request returns the same rows in the same order');
+function judgeOrder({ usage }: UsagePage, again: UsagePage): ProbeVerdict {
+  if (usageKeys(usage) === usageKeys(again.usage))
+    return fine('the same request returns the same rows in the same order');
   return doubt(
     'the same request returns different rows, or a different order',
     'ask the service operator for a fixed order: when rows move between pages, a run reads the listing up to three times, ' +
@@ -106,7 +107,7 @@ function judgeOrder({ usage }: UsagePage, again: UsagePage): Verdict {
   );
 }
 
-function judgeFilter(period: string, month: UsagePage, whole: UsagePage): Verdict {
+function judgeFilter(period: string, month: UsagePage, whole: UsagePage): ProbeVerdict {
   const outsider = month.usage.find((item) => item.period !== period);
   if (outsider !== undefined) {
     return wrong(
@@ -126,7 +127,7 @@ function judgeFilter(period: string, month: UsagePage, whole: UsagePage): Verdic
 }
 
 /** `around` holds the windows that start and end with the period; null when a request for the period alone returns its records. */
-function judgeBounds(period: string, around: [from: UsagePage, to: UsagePage] | null): Verdict {
+function judgeBounds(period: string, around: [from: UsagePage, to: UsagePage] | null): ProbeVerdict {
   if (around === null) return fine('from_period and to_period are inclusive');
   const [from, to] = around.map(({ usage }) => usage.some((item) => item.period === period));
   const missingAs = [...(from ? [] : ['from_period']), ...(to ? [] : ['to_period'])];
@@ -136,7 +137,7 @@ function judgeBounds(period: string, around: [from: UsagePage, to: UsagePage] | 
   );
 }
 
-function judgePageSize({ usage, total_records: records, total_pages: pages }: UsagePage): Verdict {
+function judgePageSize({ usage, total_records: records, total_pages: pages }: UsagePage): ProbeVerdict {
   const expected = Math.min(PER_PAGE, records);
   if (pages !== Math.ceil(records / Math.max(1, usage.length))) {
     return wrong(
@@ -151,10 +152,10 @@ function judgePageSize({ usage, total_records: records, total_pages: pages }: Us
   );
 }
 
-function judgePages(whole: UsagePage, second: UsagePage): Verdict {
+function judgePages(whole: UsagePage, second: UsagePage): ProbeVerdict {
   const [, expected] = whole.usage;
   if (expected === undefined) return fine('there is only one record, on one page');
-  if (second.usage.length === 1 && keysOf(second.usage) === keysOf([expected])) {
+  if (second.usage.length === 1 && usageKeys(second.usage) === usageKeys([expected])) {
     const same = second.total_records === whole.total_records && second.total_pages === whole.total_records;
     if (same) return fine('pages follow each other without gap or repetition, with the same totals');
     return wrong(
@@ -169,7 +170,7 @@ function judgePages(whole: UsagePage, second: UsagePage): Verdict {
   );
 }
 
-function judgeBeyond(page: UsagePage | null): Verdict {
+function judgeBeyond(page: UsagePage | null): ProbeVerdict {
   if (page === null) return fine('a page beyond the last is rejected');
   if (page.usage.length === 0) return fine('a page beyond the last is empty');
   return doubt(
@@ -178,7 +179,7 @@ function judgeBeyond(page: UsagePage | null): Verdict {
   );
 }
 
-function judgeHistory(period: string, listed: readonly UsageItem[], history: UsagePage): Verdict {
+function judgeHistory(period: string, listed: readonly UsageItem[], history: UsagePage): ProbeVerdict {
   const ownHistory = new Map(history.usage.map((item) => [item.period, item]));
   const [first] = listed;
   const expected = listed.filter((item) => item.tenant_id === first?.tenant_id);
@@ -200,7 +201,7 @@ function judgeHistory(period: string, listed: readonly UsageItem[], history: Usa
   return fine("a tenant's history agrees with the workspace listing");
 }
 
-function judgeAbsent(page: UsagePage | null): Verdict {
+function judgeAbsent(page: UsagePage | null): ProbeVerdict {
   if (page === null) return fine('an unknown tenant gets 404');
   if (page.usage.length === 0) return fine('an unknown tenant has an empty history');
   return wrong(
@@ -209,25 +210,25 @@ function judgeAbsent(page: UsagePage | null): Verdict {
   );
 }
 
-function keysOf(items: readonly UsageItem[]): string {
+function usageKeys(items: readonly UsageItem[]): string {
   return JSON.stringify(items.map((item) => [item.tenant_id, item.period]));
 }
 
-function fine(message: string): Verdict {
+function fine(message: string): ProbeVerdict {
   return { status: 'ok', message, remedy: null };
 }
 
-function doubt(message: string, remedy: string): Verdict {
+function doubt(message: string, remedy: string): ProbeVerdict {
   return { status: 'warn', message, remedy };
 }
 
-function wrong(message: string, remedy: string): Verdict {
+function wrong(message: string, remedy: string): ProbeVerdict {
   return { status: 'fail', message, remedy };
 }
 
-const REQUEST_TIMEOUT_MS = 10_000;
+const SERVICE_PROBE_TIMEOUT_MS = 10_000;
 
-interface TrialOptions {
+interface ProbeOptions {
   clock: Clock;
   proxy: Config['proxy'];
   redact: Redactor;
@@ -248,7 +249,7 @@ export interface Trial {
 }
 
 /** Opens a client with short timeouts and one retry: the context's client would keep the doctor waiting for minutes. */
-export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: TrialOptions): Trial {
+export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: ProbeOptions): Trial {
   const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
   const client = new UsageApiClient({
     baseUrl,
@@ -257,7 +258,7 @@ export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: 
     keys: () => keys,
     signing,
     concurrency: 1,
-    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    requestTimeoutMs: SERVICE_PROBE_TIMEOUT_MS,
     retries: 1,
     ca,
     proxy,

@@ -44,7 +44,7 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
   const ids = workspace === undefined ? all : [chooseWorkspace(context.config, workspace).id];
   const { connection } = context.reader();
   const seen: Seen = { statements: 0, kept: 0, estimates: [], without: [] };
-  const total = ids.reduce((sum, id) => sum + countTenants(connection, id, period), 0);
+  const total = ids.reduce((sum, id) => sum + countTenantsInMonth(connection, id, period), 0);
   const view = await startProgress(cli, period, 'statements');
   const onTenant = (kept: number): void => {
     seen.statements += 1;
@@ -86,7 +86,7 @@ interface Seen {
 }
 
 /** Counts the tenants with usage in the month. Tenants with corrections only are not included. */
-function countTenants(connection: LedgerDb, id: string, period: Period): number {
+function countTenantsInMonth(connection: LedgerDb, id: string, period: Period): number {
   const found = findPeriodOf(connection, id, period);
   return found === undefined
     ? 0

@@ -27,9 +27,9 @@ import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
   chosenFormat,
+  csvStyle,
   LISTING_FORMATS,
   type SheetOptions,
-  styleOf,
   writePieces,
   writeSheet,
   writeTable,
@@ -97,7 +97,7 @@ async function showStatement(
     if (tenantId !== undefined)
       throw new UsageError('--each cannot be combined with a tenant', 'remove --tenant or --for-tenant');
     const { workspace, out } = options;
-    return writeEach(cli, context, { period, workspace, out, formats, style: styleOf(options) });
+    return writeEach(cli, context, { period, workspace, out, formats, style: csvStyle(options) });
   }
   const [only, another] = formats;
   if (another !== undefined) throw new UsageError('several formats need --each', 'name one format');
@@ -161,7 +161,7 @@ async function writeForTenant(
   if (options.tenant !== undefined) throw new UsageError('--for-tenant conflicts with --tenant', 'use one of them');
   if (statement.tenants.length === 0) return;
   const terminal = options.out === undefined && cli.io.stdout.isTTY === true;
-  const style = { ...styleOf(options), terminal };
+  const style = { ...csvStyle(options), terminal };
   await writeText(cli, tenantText(statementForTenant(statement), format, { style, invoiceOf }), options);
 }
 
@@ -198,7 +198,7 @@ interface Anchor {
   supersededBy: LaterEvent | null;
 }
 
-type Source = (closeDigest: string) => Anchor | Promise<Anchor>;
+type AnchorSource = (closeDigest: string) => Anchor | Promise<Anchor>;
 
 function statementVerifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
@@ -225,9 +225,9 @@ function statementVerifyCommand(cli: CliContext): CliCommand {
 }
 
 /** Returns the sources that the options name. Throws UsageError when there is none, or one cannot be read. */
-function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
+function sourcesOf(cli: CliContext, options: StatementVerifyOptions): AnchorSource[] {
   const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
-  const sources: Source[] = [];
+  const sources: AnchorSource[] = [];
   if (digest !== undefined) sources.push(digestSource(digest));
   if (checkpoint !== undefined) sources.push(checkpointSource(cli.io.cwd, checkpoint, checkpointKey));
   if (ledger === true) sources.push(ledgerSource(cli));
@@ -245,7 +245,7 @@ function sourcesOf(cli: CliContext, options: StatementVerifyOptions): Source[] {
   return sources;
 }
 
-function digestSource(digest: string): Source {
+function digestSource(digest: string): AnchorSource {
   const expected = parseDigest(digest, '--digest');
   return (closeDigest) => {
     const holds = expected === closeDigest;
@@ -256,7 +256,7 @@ function digestSource(digest: string): Source {
   };
 }
 
-function checkpointSource(cwd: string, file: string, checkpointKey: string | undefined): Source {
+function checkpointSource(cwd: string, file: string, checkpointKey: string | undefined): AnchorSource {
   if (checkpointKey === undefined) {
     throw new UsageError('--checkpoint needs --checkpoint-key', 'add the key that `usage-ledger verify` prints');
   }
@@ -273,7 +273,7 @@ function checkpointSource(cwd: string, file: string, checkpointKey: string | und
   };
 }
 
-function ledgerSource(cli: CliContext): Source {
+function ledgerSource(cli: CliContext): AnchorSource {
   return (closeDigest) =>
     cli.withContext((context) => {
       const events = eventsSinceClose(context.reader().connection, closeDigest);
@@ -293,7 +293,7 @@ function printVerdict(cli: CliContext, verdict: StatementVerdict, anchors: reado
       superseded_by: supersededBy,
       anchors: anchors.map(({ kind, holds }) => ({ kind, holds })),
       agrees: verdict.isConsistent,
-      ...(verdict.isConsistent ? factsOf(verdict) : { reason: verdict.reason }),
+      ...(verdict.isConsistent ? statementFacts(verdict) : { reason: verdict.reason }),
     });
     return;
   }
@@ -320,7 +320,7 @@ function printVerdict(cli: CliContext, verdict: StatementVerdict, anchors: reado
   }
 }
 
-function factsOf({ closeDigest, statement }: Extract<StatementVerdict, { isConsistent: true }>) {
+function statementFacts({ closeDigest, statement }: Extract<StatementVerdict, { isConsistent: true }>) {
   return {
     workspace_id: statement.workspace_id,
     period: statement.period,

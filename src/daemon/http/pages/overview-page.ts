@@ -71,7 +71,7 @@ export function overviewPage(overview: Overview): string {
 </head>
 <body>
 <header><h1>usage-ledger</h1><small>${at}, version ${htmlText(version)}, up ${duration(uptimeSeconds)}</small></header>
-${verdict(overview)}
+${overviewVerdict(overview)}
 <h2>Workspaces</h2>
 ${table(
   ['Workspace', 'State', 'Last complete', 'Last run', 'Covers', '#Open alerts'],
@@ -94,7 +94,7 @@ ${
 }
 ${hiddenAlerts > 0 ? `<p>and ${formatInteger(hiddenAlerts)} more: run <code>usage-ledger alerts</code></p>` : ''}
 <h2>Queues and storage</h2>
-${facts(overview)}
+${overviewFacts(overview)}
 </body>
 </html>
 `;
@@ -115,7 +115,7 @@ function isHealthy({ faults, workspaces, outbox }: Overview): boolean {
   return faults.length === 0 && !wrong && outbox.dead === 0;
 }
 
-function verdict(overview: Overview): string {
+function overviewVerdict(overview: Overview): string {
   const { faults, workspaces, outbox, alerts, hiddenAlerts } = overview;
   if (isHealthy(overview)) {
     const open = alerts.length + hiddenAlerts;
@@ -151,7 +151,7 @@ function workspaceCells(line: WorkspaceLine, nowMs: number): string[] {
   ];
 }
 
-function facts({ queues, outbox, outlets, storage }: Overview): string {
+function overviewFacts({ queues, outbox, outlets, storage }: Overview): string {
   const jobs = Object.entries(queues ?? {}).map(([name, { waiting, active, delayed, failed }]) => [
     name,
     `${waiting} waiting, ${active} active${delayed > 0 ? `, ${delayed} delayed` : ''}, ${failed} failed${failed > 0 ? ' in the last days' : ''}`,
@@ -162,7 +162,7 @@ function facts({ queues, outbox, outlets, storage }: Overview): string {
     ['notifications', `${outbox.pending} waiting, ${outbox.dead} given up, ${outbox.held} for the daily summary`],
     [
       'ledger',
-      `${sizeOf(storage.ledgerBytes)}, write-ahead log ${sizeOf(storage.logBytes)}, ${sizeOf(storage.diskFreeBytes)} free`,
+      `${formatSize(storage.ledgerBytes)}, write-ahead log ${formatSize(storage.logBytes)}, ${formatSize(storage.diskFreeBytes)} free`,
     ],
   ];
   const list = pairs.map(([name, value]) => `<dt>${htmlText(name ?? '')}</dt><dd>${htmlText(value ?? '')}</dd>`);
@@ -188,7 +188,7 @@ function duration(seconds: number): string {
   return relativeTime(0, seconds * 1000).replace(/ ago$/, '');
 }
 
-function sizeOf(bytes: number): string {
+function formatSize(bytes: number): string {
   return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(1)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }
 

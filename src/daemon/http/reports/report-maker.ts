@@ -7,7 +7,7 @@ import { isPeriod } from '../../../core/period.ts';
 import { siblingModule } from '../../../core/process/module-file.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
-import { pageOf } from '../../../reports/page/page-parts.ts';
+import { HTML_TYPE, pageOf } from '../../../reports/page/page-parts.ts';
 import type { ReportOrder, ReportReply } from './report-thread.ts';
 
 /** The thread ends after this time without a request, because the chart library takes memory. */
@@ -16,7 +16,7 @@ const THREAD_IDLE_MS = 60_000;
 const MAX_WAITING_PAGES = 16;
 const THREAD_MEMORY_MB = 512;
 
-interface Waiting {
+interface WaitingReport {
   resolve: (html: string | null) => void;
   reject: (error: unknown) => void;
 }
@@ -38,7 +38,7 @@ export interface ReportMakerOptions {
 
 /** Creates a handle on the thread that renders pages. It starts with the first request and ends when idle. */
 function createReportThread(ledgerPath: string) {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, WaitingReport>();
   let worker: Worker | null = null;
   let lastId = 0;
   let endIdle: Cancel | null = null;
@@ -136,8 +136,6 @@ export interface ReportPagesOptions {
   clock: WallClock;
 }
 
-const HTML = 'text/html; charset=utf-8';
-
 /**
  * Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`. `workspace` is optional if only one
  * is configured.
@@ -150,7 +148,7 @@ export function addReportPages(
     const workspaces = configured();
     const { workspace, period } = queryOf(request);
     const wanted = workspace ?? (workspaces.length === 1 ? workspaces[0]?.id : undefined);
-    if (wanted === undefined) return reply.type(HTML).send(choicePage(workspaces));
+    if (wanted === undefined) return reply.type(HTML_TYPE).send(choicePage(workspaces));
     const found = workspaces.find(({ id }) => id === wanted);
     if (period !== undefined && !isPeriod(period)) {
       return reply.code(400).send({ error: 'bad_request', hint: 'write the month as YYYY-MM' });
@@ -160,7 +158,7 @@ export function addReportPages(
     const order = { workspaceId: found.id, period, tenantId, nowMs: clock.now(), budgets };
     try {
       const html = await maker.page(order);
-      if (html !== null) return reply.type(HTML).send(html);
+      if (html !== null) return reply.type(HTML_TYPE).send(html);
       return reply.code(404).send({ error: 'not_found', hint: 'the ledger has no data for it' });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'report_busy') throw error;

@@ -23,7 +23,7 @@ import { folderFault } from '../../../core/process/folder-fault.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { linkAt } from '../../journal/chain.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
-import { linkTo } from '../../store/file/ledger-file.ts';
+import { hardLinkTo } from '../../store/file/ledger-file.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
@@ -139,7 +139,7 @@ function makeKey(keyFile: string): void {
   try {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
     writeFileSync(part, pem, { flag: 'wx', mode: 0o600, flush: true });
-    if (!linkTo(part, keyFile, () => new Error('another process has created the key'))) renameSync(part, keyFile);
+    if (!hardLinkTo(part, keyFile, () => new Error('another process has created the key'))) renameSync(part, keyFile);
   } catch (error) {
     if (!existsSync(keyFile)) throw error;
   } finally {
@@ -192,7 +192,7 @@ function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
   const log = checkpointsBeside(ledgerPath);
   let another: Checkpoint | null = null;
   for (const file of [log, `${log}.1`]) {
-    for (const line of linesOf(file).reverse()) {
+    for (const line of linesInFile(file).reverse()) {
       const checkpoint = parseCheckpoint(line);
       if (checkpoint?.ledgerId === id) return checkpoint;
       another ??= checkpoint;
@@ -201,7 +201,7 @@ function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
   return another;
 }
 
-function linesOf(file: string): string[] {
+function linesInFile(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n');
   } catch {

@@ -17,7 +17,7 @@ export type DueLine = readonly [
   bigint | null,
 ];
 
-type Fraction = readonly [over: bigint, under: bigint];
+type ExactFraction = readonly [over: bigint, under: bigint];
 
 /** Returns the lines of the amount due; null when it exceeds 64 bits, or the currency is unknown. */
 export function dueLines(card: RateCard, credits: bigint, requests = 0n): DueLine[] | null {
@@ -28,19 +28,20 @@ export function dueLines(card: RateCard, credits: bigint, requests = 0n): DueLin
     const amount = inMinor(card, calls, requests < 0n ? 0n : requests);
     lines.push(['requests', null, null, null, calls, amount, requests]);
   }
-  const usage = sumOf(lines);
+  const usage = sumDueLines(lines);
   const discount = times(fraction(card.discountPercent ?? '0'), usage < 0n ? -usage : usage);
   const off = rounded([discount[0], discount[1] * 100n], card.rounding);
   if (off > 0n) lines.push(['discount', null, null, null, null, usage < 0n ? off : -off, null]);
   const minimum = inMinor(card, card.minimum ?? '0', 1n);
   const isIdle = credits <= 0n && (calls === null || requests <= 0n);
   const isFree = (isIdle && card.minimumNeedsUsage) || (credits < 0n && card.creditNegative);
-  if (!isFree && minimum > sumOf(lines)) lines.push(['minimum', null, null, null, null, minimum - sumOf(lines), null]);
-  const amounts = [...lines.map((line) => line[5]), sumOf(lines)];
+  if (!isFree && minimum > sumDueLines(lines))
+    lines.push(['minimum', null, null, null, null, minimum - sumDueLines(lines), null]);
+  const amounts = [...lines.map((line) => line[5]), sumDueLines(lines)];
   return amounts.every((amount) => BigInt.asIntN(64, amount) === amount && amount !== -(2n ** 63n)) ? lines : null;
 }
 
-export function sumOf(lines: readonly DueLine[]): bigint {
+export function sumDueLines(lines: readonly DueLine[]): bigint {
   return lines.reduce((sum, line) => sum + line[5], 0n);
 }
 
@@ -110,17 +111,17 @@ function inMinor({ currency, rounding }: RateCard, price: string, units: bigint)
   return rounded(times(fraction(price), units * 10n ** BigInt(minorDigits(currency))), rounding);
 }
 
-function fraction(decimal: string): Fraction {
+function fraction(decimal: string): ExactFraction {
   const [whole = '', part = ''] = decimal.split('.');
   return [BigInt(whole + part), 10n ** BigInt(part.length)];
 }
 
-function times([over, under]: Fraction, factor: bigint): Fraction {
+function times([over, under]: ExactFraction, factor: bigint): ExactFraction {
   return [over * factor, under];
 }
 
 /** Rounds a non-negative fraction to the nearest integer, halves up or to the even neighbour. */
-function rounded([over, under]: Fraction, rounding: Rounding): bigint {
+function rounded([over, under]: ExactFraction, rounding: Rounding): bigint {
   const below = (2n * over + under) / (2n * under);
   const isHalf = (2n * over + under) % (2n * under) === 0n;
   return isHalf && rounding === 'half_even' && below % 2n === 1n ? below - 1n : below;

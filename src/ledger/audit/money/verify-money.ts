@@ -7,9 +7,9 @@ import { asc, eq, query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
-import { cardFor, type DueLine, dueLines, sumOf } from './amount-due.ts';
+import { cardFor, type DueLine, dueLines, sumDueLines } from './amount-due.ts';
 
-interface PricedPeriod {
+interface BookedPeriod {
   periodKey: number;
   workspaceId: string;
   closedSeq: number | null;
@@ -50,12 +50,12 @@ export function checkMoney(connection: LedgerDb): Fault[] {
 }
 
 /** Returns the cards of a workspace's period: those of its close, or while it is open those in force. */
-function cardsOf(connection: LedgerDb, period: PricedPeriod): StoredCard[] {
+function cardsOf(connection: LedgerDb, period: BookedPeriod): StoredCard[] {
   const { closedSeq } = period;
   return ofPeriod(closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq), period);
 }
 
-function ofPeriod(cards: readonly StoredCard[], { periodKey, workspaceId }: PricedPeriod): StoredCard[] {
+function ofPeriod(cards: readonly StoredCard[], { periodKey, workspaceId }: BookedPeriod): StoredCard[] {
   const period = periodOfKey(periodKey);
   return cards.filter(({ workspace, fromPeriod, toPeriod }) => {
     return (workspace ?? workspaceId) === workspaceId && fromPeriod <= period && (toPeriod ?? period) >= period;
@@ -77,7 +77,7 @@ type ChargedRow = [
 /** The lines of a tenant without a record in the period. */
 const NO_USAGE_LINE: readonly DueLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
-function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
+function* chargeFaults(connection: LedgerDb, period: BookedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey, closedSeq } = period;
   const charged = query(connection).select().from(charges).where(eq(charges.periodKey, periodKey)).limit(1).get();
   if (cards.length === 0 && charged === undefined) return;
@@ -104,14 +104,14 @@ function* chargeFaults(connection: LedgerDb, period: PricedPeriod, cards: readon
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&
       chargedCredits === (card === null ? null : credits) &&
-      amountMinor === (expected === null ? null : sumOf(expected)) &&
-      lines === (expected === null ? null : textOf(expected));
+      amountMinor === (expected === null ? null : sumDueLines(expected)) &&
+      lines === (expected === null ? null : dueLinesText(expected));
     if (!isRight) yield `${describeKey(tenantId, period)}: the charge does not match the rate card`;
   }
 }
 
 /** Yields costs that differ from the cost cards in force, applied to the current figures. */
-function* costFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly StoredCard[]): Generator<string> {
+function* costFaults(connection: LedgerDb, period: BookedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey } = period;
   const kept = query(connection).select().from(costs).where(eq(costs.periodKey, periodKey)).limit(1).get();
   if (cards.length === 0 && kept === undefined) return;
@@ -132,7 +132,7 @@ function* costFaults(connection: LedgerDb, period: PricedPeriod, cards: readonly
     const due = card === null || withdrawn !== 0n ? [] : dueLines(card, credits ?? 0n, requests ?? 0n);
     const isRight =
       cardKey === (card === null ? null : BigInt(card.cardKey)) &&
-      amountMinor === (card === null || due === null ? null : sumOf(due));
+      amountMinor === (card === null || due === null ? null : sumDueLines(due));
     if (!isRight) yield `${describeKey(tenantId, period)}: the cost does not match the cost card`;
   }
 }
@@ -148,7 +148,7 @@ type CostRow = [
 ];
 
 /** Formats the lines as SQLite's json_array does. */
-function textOf(lines: readonly DueLine[]): string {
+function dueLinesText(lines: readonly DueLine[]): string {
   const texts = lines.map(([kind, tier, credits, unitCredits, unitPrice, amountMinor, requests], index) => {
     const quoted = [JSON.stringify(kind), tier, credits, unitCredits, JSON.stringify(unitPrice), amountMinor, requests];
     return `[${[index + 1, ...quoted].map(String).join(',')}]`;
@@ -174,7 +174,7 @@ function* orphanedCharges(connection: LedgerDb): Generator<string> {
   for (const row of rows) yield `${describeKey(row.tenantId, row)} has a charge but no figures`;
 }
 
-function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }: PricedPeriod): Generator<string> {
+function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }: BookedPeriod): Generator<string> {
   if (closedSeq === null) return;
   const isOfClose = eq(closeCommitments.eventSeq, closedSeq);
   const committed = query(connection).select().from(closeCommitments).where(isOfClose).get();
@@ -185,7 +185,7 @@ function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }
   yield `the statements in the ledger do not match the commitment of ${close}`;
 }
 
-function describeKey(tenantId: string, { periodKey, workspaceId }: Omit<PricedPeriod, 'closedSeq'>): string {
+function describeKey(tenantId: string, { periodKey, workspaceId }: Omit<BookedPeriod, 'closedSeq'>): string {
   return `${periodOfKey(periodKey)} of tenant ${JSON.stringify(tenantId)} in workspace ${JSON.stringify(workspaceId)}`;
 }
 
@@ -230,11 +230,11 @@ function* checkSums(
        WHERE x.corrects_period_key = ? AND x.tenant_key = ? AND x.line_id IS NULL`,
     )
     .safeIntegers();
-  const keys = keysOf(connection, closedSeq !== null).all({ periodKey }) as CheckedKey[];
+  const keys = chargedKeys(connection, closedSeq !== null).all({ periodKey }) as CheckedKey[];
   for (const key of keys) {
     const booked = corrections.all(periodKey, key.tenantKey) as Booked[];
     if (cards.length === 0 && booked.length === 0) continue;
-    for (const message of faultsOf(key, booked, closedSeq === null ? null : cards)) {
+    for (const message of keyFaults(key, booked, closedSeq === null ? null : cards)) {
       yield { tenantId: key.tenantId, message };
     }
   }
@@ -244,7 +244,11 @@ function* checkSums(
  * Yields the faults of one key. `cards`: those of the close; null while the period is open, when its own charge is the
  * amount due.
  */
-function* faultsOf(key: CheckedKey, booked: readonly Booked[], cards: readonly StoredCard[] | null): Generator<string> {
+function* keyFaults(
+  key: CheckedKey,
+  booked: readonly Booked[],
+  cards: readonly StoredCard[] | null,
+): Generator<string> {
   const sums = new Map<string, bigint>();
   const add = (currency: string, amount: bigint): void => void sums.set(currency, (sums.get(currency) ?? 0n) + amount);
   for (const { currency, amountMinor } of booked) if (currency !== null) add(currency, amountMinor ?? 0n);
@@ -256,19 +260,19 @@ function* faultsOf(key: CheckedKey, booked: readonly Booked[], cards: readonly S
     const lines = card === null ? null : key.isPresent === 0n ? [] : dueLines(card, key.creditsNow, key.requestsNow);
     // Without a price there is nothing to compare: the correction that records this has no amount either.
     if (lines === null && cards.length > 0) return;
-    if (card !== null && lines !== null) expected = new Map([[card.currency, sumOf(lines)]]);
+    if (card !== null && lines !== null) expected = new Map([[card.currency, sumDueLines(lines)]]);
   }
   for (const currency of new Set([...sums.keys(), ...expected.keys()])) {
     const [sum, due] = [sums.get(currency) ?? 0n, expected.get(currency) ?? 0n];
-    const own = cards === null ? 'nothing besides its own charge' : amountOf(due, currency);
-    if (sum !== due) yield `was charged ${amountOf(sum, currency)}, but the amount due is ${own}`;
+    const own = cards === null ? 'nothing besides its own charge' : minorWithCurrency(due, currency);
+    if (sum !== due) yield `was charged ${minorWithCurrency(sum, currency)}, but the amount due is ${own}`;
   }
   const credits = booked.reduce((sum, correction) => sum + correction.credits, 0n);
   const moved = cards === null ? 0n : key.creditsNow - key.creditsFrozen;
   if (credits !== moved) yield `has corrections of ${credits} credits instead of ${moved}`;
 }
 
-function amountOf(minor: bigint, currency: string): string {
+function minorWithCurrency(minor: bigint, currency: string): string {
   return isCurrency(currency) ? `${formatMinor(minor, currency)} ${currency}` : `${minor} ${currency}`;
 }
 
@@ -276,7 +280,7 @@ function amountOf(minor: bigint, currency: string): string {
  * Selects the keys to check: in a closed period those that changed since or have corrections, in an open one those with
  * corrections.
  */
-function keysOf(connection: LedgerDb, isClosed: boolean) {
+function chargedKeys(connection: LedgerDb, isClosed: boolean) {
   const changed = `SELECT u.tenant_key FROM tenant_usage u
       LEFT JOIN closed_usage z ON z.period_key = u.period_key AND z.tenant_key = u.tenant_key
       WHERE u.period_key = :periodKey AND (z.credits_used IS NOT u.credits_used
@@ -326,7 +330,7 @@ function* lineFaults(connection: LedgerDb): Generator<string> {
     const isDue = closedSeq !== null && revoked === null;
     const due = (isDue ? amountMinor : 0n) - (isStated ? amountMinor : 0n);
     if (line.bookedMinor === due) continue;
-    const sums = `${amountOf(line.bookedMinor, currency)} instead of ${amountOf(due, currency)}`;
+    const sums = `${minorWithCurrency(line.bookedMinor, currency)} instead of ${minorWithCurrency(due, currency)}`;
     yield `manual line ${lineId} has corrections of ${sums}`;
   }
 }

@@ -4,7 +4,7 @@ import { fault } from './fault.ts';
 import { type Scan, scanLedger } from './verify-scan.ts';
 
 /** Scans the ledger file at `path` and posts the result. This module is the entry point of a thread, never imported. */
-function main(path: string): void {
+function scanInThread(path: string): void {
   const connection = new Database(path, { readonly: true });
   connection.pragma('cache_size = -2000');
   try {
@@ -18,4 +18,4 @@ function main(path: string): void {
   }
 }
 
-main(workerData as string);
+scanInThread(workerData as string);

@@ -35,7 +35,7 @@ export function checkChain(connection: LedgerDb): ChainReport {
   const add = (link: ChainLink, message: string, entryId: number | null = null): void => {
     if (faults.length >= FAULTS_PER_CHECK) return;
     const runId = link.type === 'run' ? link.runId : null;
-    faults.push({ check: 'chain', runId, entryId, message: `${nameOf(link)}${message}` });
+    faults.push({ check: 'chain', runId, entryId, message: `${linkName(link)}${message}` });
   };
   const digests = createLinkDigests(connection);
   const look = createEntryFinder(connection);
@@ -85,7 +85,7 @@ export function checkChain(connection: LedgerDb): ChainReport {
 }
 
 /** Returns the name of a link for messages; empty for a run, which has an id. */
-function nameOf(link: ChainLink): string {
+function linkName(link: ChainLink): string {
   if (link.type === 'run') return '';
   const what = link.type === 'event' ? link.period : `workspace ${JSON.stringify(link.workspaceId)}`;
   return `${link.action} of ${what} at ${link.at}: `;

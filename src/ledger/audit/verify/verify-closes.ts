@@ -23,7 +23,7 @@ interface ClosedPeriod {
  * Checks closes: a period is closed exactly when its latest event is a close; its frozen figures are the sums of the
  * entries up to that close, key by key, and their totals match the event. Only closes have commitments.
  */
-export function checkCloses(connection: LedgerDb): Fault[] {
+export function verifyCloses(connection: LedgerDb): Fault[] {
   const faults: Fault[] = [];
   const add = (where: string, message: string): void => {
     if (faults.length < FAULTS_PER_CHECK) faults.push(fault('closes', `${where}: ${message}`));

@@ -17,14 +17,14 @@ export function verifyOrThrow(connection: LedgerDb, suspect: SuspectFile): Verif
   const { check, runId, entryId, message } = first;
   const place = [runId, entryId === null ? null : `entry ${entryId}`].filter((part) => part !== null).join(', ');
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  throw faulty(suspect, `${check}: ${place === '' ? '' : `${place}: `}${message}${more}`);
+  throw suspectFileError(suspect, `${check}: ${place === '' ? '' : `${place}: `}${message}${more}`);
 }
 
 /** Converts an SQLite error about a damaged file into `backup_faulty`; returns any other error unchanged. */
 export function faultOf(error: unknown, suspect: SuspectFile): unknown {
-  return isDamage(error) ? faulty(suspect, error.message, error) : error;
+  return isDamage(error) ? suspectFileError(suspect, error.message, error) : error;
 }
 
-function faulty({ what, hint }: SuspectFile, fault: string, cause?: unknown): LedgerError {
+function suspectFileError({ what, hint }: SuspectFile, fault: string, cause?: unknown): LedgerError {
   return new LedgerError('backup_faulty', `${what} failed verification: ${fault}`, { hint, cause });
 }

@@ -10,7 +10,7 @@ import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
-import { checkAdjustments, checkCloses } from './verify-closes.ts';
+import { checkAdjustments, verifyCloses } from './verify-closes.ts';
 import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
 import { type Scan, ScanThread, scanLedger } from './verify-scan.ts';
 
@@ -81,7 +81,7 @@ function checkContents(connection: LedgerDb, more: readonly Check[]): Contents {
     ...attempt('walks', () => checkWalks(connection)),
     ...attempt('periods', () => checkPeriods(connection)),
     ...attempt('periods', () => checkFigures(connection)),
-    ...attempt('closes', () => checkCloses(connection)),
+    ...attempt('closes', () => verifyCloses(connection)),
     ...attempt('adjustments', () => checkAdjustments(connection)),
     ...attempt('controls', () => checkControls(connection)),
     ...checkReferences(connection),

@@ -38,16 +38,16 @@ export function cardsInForce(connection: LedgerDb, side: CardSide = 'price'): St
 /** Lists the cards that were in force at link `seq` of the chain, such as the close of a period. */
 export function cardsAt(connection: LedgerDb, seq: number): StoredCard[] {
   const { afterSeq, retiredAfterSeq } = rateCards;
-  const held = and(isOn('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
+  const held = and(sideCondition('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
   return readCards(connection, held).map(toCard);
 }
 
-function isOn(side: CardSide): SQL {
+function sideCondition(side: CardSide): SQL {
   return eq(rateCards.side, side);
 }
 
 function isInForce(side: CardSide): SQL | undefined {
-  return and(isOn(side), isNull(rateCards.retiredAfterSeq));
+  return and(sideCondition(side), isNull(rateCards.retiredAfterSeq));
 }
 
 function readCards(connection: LedgerDb, isInPeriods: SQL | undefined): CardRow[] {

@@ -252,7 +252,7 @@ function ownLineOf({ lines }: Charge, credits: bigint): ChargeLine | null {
 }
 
 /** Rows per statement: with one row each, calls into SQLite take longer than the inserts. */
-const ROWS_PER_STATEMENT = 50;
+const CHARGES_PER_STATEMENT = 50;
 
 interface Batch {
   common: readonly unknown[];
@@ -279,13 +279,13 @@ class RowInserter {
     const row = `(${[...common.map((column) => `@${column}`), ...own.map(() => '?')].join(', ')})`;
     const insert = `INSERT INTO ${table} (${[...common, ...own].join(', ')}) VALUES`;
     this.#one = connection.prepare(`${insert} ${row}`);
-    this.#many = connection.prepare(`${insert} ${Array(ROWS_PER_STATEMENT).fill(row).join(', ')}`);
+    this.#many = connection.prepare(`${insert} ${Array(CHARGES_PER_STATEMENT).fill(row).join(', ')}`);
   }
 
   add(common: readonly unknown[], own: readonly unknown[]): void {
     const batch = this.#batchOf(common);
     for (const value of own) batch.own.push(value);
-    if (batch.own.length < ROWS_PER_STATEMENT * this.#columns) return;
+    if (batch.own.length < CHARGES_PER_STATEMENT * this.#columns) return;
     this.#many.run(batch.named, batch.own);
     batch.own = [];
   }

@@ -98,7 +98,7 @@ export class ChargeBook {
   }
 
   /** Returns the amount due for a key of a closed period beyond its frozen charge. */
-  #amountDue({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: Close) {
+  #amountDue({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: CorrectedClose) {
     const key = { periodKey, tenantKey };
     const now = usageNow(this.#connection).get(key);
     const frozen = usageFrozen(this.#connection).get(key)?.creditsUsed ?? 0n;
@@ -117,7 +117,7 @@ export class ChargeBook {
     return { credits, cardKey, currency, amountMinor };
   }
 
-  #closeOf(periodKey: number): Close | null {
+  #closeOf(periodKey: number): CorrectedClose | null {
     const closedSeq = findPeriod(this.#connection, periodKey)?.closedSeq ?? null;
     if (closedSeq === null) return null;
     const cards = cardsAt(this.#connection, closedSeq);
@@ -127,7 +127,7 @@ export class ChargeBook {
   }
 }
 
-interface Close {
+interface CorrectedClose {
   cards: ReadonlyMap<number, StoredCard>;
   pricer: PeriodPricer<StoredCard>;
 }
@@ -181,8 +181,7 @@ export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: P
   }
 }
 
-const { placeholder } = sql;
-const key = { periodKey: placeholder('periodKey'), tenantKey: placeholder('tenantKey') };
+const key = { periodKey: sql.placeholder('periodKey'), tenantKey: sql.placeholder('tenantKey') };
 
 const correctionsOf = prepared((db) => {
   const { cardKey, correctionId, creditsDelta, amountMinor, correctsPeriodKey, tenantKey, lineId } = chargeCorrections;

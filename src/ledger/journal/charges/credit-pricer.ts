@@ -53,7 +53,7 @@ export function pricerOfPeriod(connection: LedgerDb, workspaceId: string, period
 }
 
 /** The projected total of a tenant, or of all tenants, at the end of an open month. */
-export interface Forecast {
+export interface MonthForecast {
   credits: bigint;
   /**
    * Totals by currency, in the order of their codes: projected credits by the tenants' cards, plus corrections and manual
@@ -114,7 +114,7 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
       const { credits, price } = ofUsage(tenantId, { credits: creditsUsed, requests: requestCount });
       for (const line of lines) if (!isPeriodCharge(line)) money.add(line);
       if (price !== null && lines.some(isPeriodCharge)) money.add(price);
-      return { credits, money: money.money } satisfies Forecast;
+      return { credits, money: money.money } satisfies MonthForecast;
     },
   };
 }
@@ -123,7 +123,7 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
 export function forecastMonth(
   connection: LedgerDb,
   { periodKey, ...month }: OpenMonth & { periodKey: bigint },
-): Forecast | null {
+): MonthForecast | null {
   const forecaster = tenantForecaster(connection, month);
   if (forecaster === null) return null;
   const money = new MoneySums();

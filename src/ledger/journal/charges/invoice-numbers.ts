@@ -5,7 +5,7 @@ import type { PeriodPlace } from './read-billed.ts';
 /** Looks up the number of a tenant's invoice in a currency, as recorded after the close; null while unknown. */
 export type InvoiceOf = (tenantId: string, currency: string | null) => string | null;
 
-export function invoiceNumbers(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {
+export function readInvoiceNumbers(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {
   const known = connection.prepare('SELECT 1 FROM invoice_numbers WHERE close_seq = ? LIMIT 1').get(closedSeq);
   if (known === undefined) return () => null;
   const number = connection

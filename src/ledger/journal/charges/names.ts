@@ -177,10 +177,10 @@ export function forgetNames(connection: LedgerDb, request: ForgetRequest): Forge
         const kept = committedNames(connection, { workspaceKey, tenantKey, tenantId });
         const gone = names.filter(({ afterSeq }) => !kept.has(afterSeq));
         const stays = names.filter(
-          ({ afterSeq, ...name }) => kept.has(afterSeq) && !isBlank({ ...name, labels: '{}' }),
+          ({ afterSeq, ...name }) => kept.has(afterSeq) && !isBlankName({ ...name, labels: '{}' }),
         );
         const named = stays.flatMap(({ afterSeq }) => kept.get(afterSeq) ?? []).sort();
-        const report = { forgotten: gone.filter((name) => !isBlank(name)).length, named };
+        const report = { forgotten: gone.filter((name) => !isBlankName(name)).length, named };
         const isDone = report.forgotten === 0 && names.every(({ labels }) => labels === '{}');
         if (dryRun || isDone) return report;
         db.delete(tenantNames)
@@ -202,7 +202,7 @@ export function forgetNames(connection: LedgerDb, request: ForgetRequest): Forge
 
 type Name = Pick<typeof tenantNames.$inferSelect, 'displayName' | 'externalRef' | 'labels'>;
 
-function isBlank({ displayName, externalRef, labels }: Name): boolean {
+function isBlankName({ displayName, externalRef, labels }: Name): boolean {
   return displayName === null && externalRef === null && labels === '{}';
 }
 

@@ -182,7 +182,7 @@ function ownLine(
     unitCredits,
     unitPrice,
     amountMinor: amountMinor as bigint,
-    ...nameOf(cardKey as bigint, cards),
+    ...billedCardName(cardKey as bigint, cards),
     correctsPeriod: null,
     entryId: null,
     reason: null,
@@ -195,7 +195,7 @@ function bookedLine(
   { correctsKey, credits, amountMinor, cardKey, entryId, currency, reason }: BookedRecord,
   cards: ReadonlyMap<bigint, Card>,
 ): BilledLine {
-  const card = nameOf(cardKey, cards);
+  const card = billedCardName(cardKey, cards);
   return {
     kind: correctsKey === null ? 'manual' : 'correction',
     tier: null,
@@ -219,7 +219,7 @@ interface CardName {
 
 type Card = CardName & { discountPercent: string | null };
 
-function nameOf(cardKey: bigint | null, cards: ReadonlyMap<bigint, Card>): CardName {
+function billedCardName(cardKey: bigint | null, cards: ReadonlyMap<bigint, Card>): CardName {
   const { currency = null, rateCard = null } = cards.get(cardKey ?? 0n) ?? {};
   return { currency, rateCard };
 }

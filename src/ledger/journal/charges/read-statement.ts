@@ -20,7 +20,7 @@ import { linkAt } from '../chain.ts';
 import { coveringRun } from '../close/adjustments.ts';
 import { createLinkDigests } from '../runs/digest.ts';
 import { tenantForecaster } from './credit-pricer.ts';
-import { type InvoiceOf, invoiceNumbers } from './invoice-numbers.ts';
+import { type InvoiceOf, readInvoiceNumbers } from './invoice-numbers.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 interface StatementRequest {
@@ -114,10 +114,10 @@ export function streamStatement(connection: LedgerDb, request: StatementRequest)
     { header, state, asOf, headDigest, tenantsInPeriod, proof, letterhead: proof && (close?.letterhead ?? null) },
     sums,
   );
-  return { begin, end, tenants, invoiceOf: invoiceNumbers(connection, place) };
+  return { begin, end, tenants, invoiceOf: readInvoiceNumbers(connection, place) };
 }
 
-interface Close {
+interface StatementClose {
   line: string;
   internal: { line: string; nonce: string };
   digest: string;
@@ -127,7 +127,7 @@ interface Close {
   letterhead: Letterhead | null;
 }
 
-function closeProof({ line, internal, digest, leaves, root }: Close, period: LeafProof): CloseProof {
+function closeProof({ line, internal, digest, leaves, root }: StatementClose, period: LeafProof): CloseProof {
   return {
     closeLine: line,
     closeDigest: digest,
@@ -137,7 +137,7 @@ function closeProof({ line, internal, digest, leaves, root }: Close, period: Lea
 }
 
 /** Reads the commitment of a close; null when the ledger has none. */
-function readClose(connection: LedgerDb, eventSeq: number): Close | null {
+function readClose(connection: LedgerDb, eventSeq: number): StatementClose | null {
   const found = query(connection)
     .select()
     .from(periodEvents)

@@ -28,12 +28,12 @@ export interface OutletEntry {
 const ENTRY_COLUMNS = `e.entry_id AS entryId, e.period_key AS periodKey, e.tenant_key AS tenantKey, e.credits_delta AS credits,
   e.requests_delta AS requests, r.finished_at AS recordedAt, r.digest, w.workspace_id AS workspaceId,
   w.ended_seq IS NOT NULL AS ended, t.tenant_id AS tenantId, p.period, n.external_ref AS externalRef, n.labels`;
-const NAMED = `JOIN tenants t ON t.tenant_key = e.tenant_key
+const JOIN_NAMES = `JOIN tenants t ON t.tenant_key = e.tenant_key
   LEFT JOIN tenant_names n ON n.tenant_key = e.tenant_key
     AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = e.tenant_key)`;
 /** Only a verified and applied run has a digest. */
 const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
-  JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${NAMED}`;
+  JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${JOIN_NAMES}`;
 
 const behind = preparedSql(
   `SELECT ${ENTRY_COLUMNS}, NULL AS postedAt FROM usage_entries e CROSS ${JOINED}
@@ -117,7 +117,7 @@ export async function sentSums(
          FROM usage_entries e WHERE e.period_key = ? AND e.tenant_key > ? AND e.entry_id <= ?
            AND NOT EXISTS (SELECT 1 FROM outlet_events x WHERE x.outlet = ? AND x.entry_id = e.entry_id)
          GROUP BY e.tenant_key ORDER BY e.tenant_key LIMIT ?) s
-       ${NAMED.replaceAll('e.tenant_key', 's.tenant_key')} JOIN workspaces w USING (workspace_key)`,
+       ${JOIN_NAMES.replaceAll('e.tenant_key', 's.tenant_key')} JOIN workspaces w USING (workspace_key)`,
     )
     .safeIntegers();
   const all: SentSum[] = [];

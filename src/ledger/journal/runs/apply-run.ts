@@ -88,10 +88,10 @@ export function applyRun<Extra>(connection: LedgerDb, request: ApplyRequest<Extr
   return connection.transaction(() => merge(connection, request)).immediate();
 }
 
-type Figures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { entries: number };
+type AppliedFigures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'> & { entries: number };
 
 /** Merges the run into entries, state, absences and adjustments, and records the walk's certificate. */
-function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Figures {
+function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): AppliedFigures {
   const { run, staging, facts, nowMs } = request;
   if (facts.unchanged) return confirmFigures(connection, request);
   const shift = addTenants(connection, run, staging);
@@ -99,7 +99,7 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Fig
   const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
   const lastEntryIdBefore = highest(connection, usageEntries.entryId);
   const shownBefore = figuresShown(connection, run);
-  addPeriods(connection, run, staging);
+  addMissingPeriods(connection, run, staging);
   const { counts, changed, sameKeys, complete } = mergeStaged(connection, {
     run,
     staging,
@@ -127,7 +127,7 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): Fig
 }
 
 /** Applies a walk without changes: marks its periods as covered by this run, and changes nothing else. */
-function confirmFigures(connection: LedgerDb, { run, facts, walk }: ApplyRequest<unknown>): Figures {
+function confirmFigures(connection: LedgerDb, { run, facts, walk }: ApplyRequest<unknown>): AppliedFigures {
   coverPeriods(connection, { ...run, keepsFigures: true });
   recordWalk(connection, run.runKey, { ...walk, facts });
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
@@ -237,7 +237,7 @@ function prepareInsert(connection: LedgerDb, rows: number): Database.Statement {
 const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_PER_STATEMENT));
 
 /** Inserts the new periods of the walk and marks every period of the window as covered, listed or not. */
-function addPeriods(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): void {
+function addMissingPeriods(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): void {
   const { workspaceKey } = run;
   const db = query(connection);
   const met = staging.periods.map(({ periodKey, period }) => {
@@ -251,31 +251,29 @@ function addPeriods(connection: LedgerDb, run: ClaimedRun, staging: RunStaging):
   coverPeriods(connection, run);
 }
 
-const { placeholder } = sql;
-
 const coverBetween = prepared((db) => {
-  const isBetween = and(gte(periods.period, placeholder('from')), lte(periods.period, placeholder('to')));
+  const isBetween = and(gte(periods.period, sql.placeholder('from')), lte(periods.period, sql.placeholder('to')));
   return db
     .update(periods)
     .set({
-      coveredRunKey: sql`${placeholder('runKey')}`,
-      figuresDigest: sql`iif(${placeholder('keepsFigures')}, ${periods.figuresDigest}, NULL)`,
+      coveredRunKey: sql`${sql.placeholder('runKey')}`,
+      figuresDigest: sql`iif(${sql.placeholder('keepsFigures')}, ${periods.figuresDigest}, NULL)`,
     })
-    .where(and(eq(periods.workspaceKey, placeholder('workspaceKey')), isBetween));
+    .where(and(eq(periods.workspaceKey, sql.placeholder('workspaceKey')), isBetween));
 });
 
 const shownPeriods = prepared((db) => {
   const { periodKey, figuresDigest } = periods;
-  const isShown = and(eq(periods.workspaceKey, placeholder('workspaceKey')), isNotNull(figuresDigest));
+  const isShown = and(eq(periods.workspaceKey, sql.placeholder('workspaceKey')), isNotNull(figuresDigest));
   return db.select({ periodKey, figuresDigest }).from(periods).where(isShown);
 });
 
 const coveredPeriods = prepared((db) => {
-  const isOwn = eq(periods.workspaceKey, placeholder('workspaceKey'));
+  const isOwn = eq(periods.workspaceKey, sql.placeholder('workspaceKey'));
   return db
     .select()
     .from(periods)
-    .where(and(isOwn, eq(periods.coveredRunKey, placeholder('runKey'))));
+    .where(and(isOwn, eq(periods.coveredRunKey, sql.placeholder('runKey'))));
 });
 
 /**

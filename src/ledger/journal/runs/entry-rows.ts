@@ -7,7 +7,7 @@ import { figureSql } from './sum-limits.ts';
 type Value = number | bigint;
 
 /** Rows per statement. */
-const ROWS_PER_STATEMENT = 100;
+const ENTRIES_PER_INSERT = 100;
 
 const INTO = `INSERT INTO usage_entries
   (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)`;
@@ -62,11 +62,11 @@ function entryForm(form: EntryForm) {
     const row = `(${Array.from({ length: form.width }, () => '?').join(', ')})`;
     return connection.prepare(form.sql(Array.from({ length: rows }, () => row).join(', ')));
   };
-  const full = perConnection((connection) => prepare(connection, ROWS_PER_STATEMENT));
+  const full = perConnection((connection) => prepare(connection, ENTRIES_PER_INSERT));
   return {
     ...form,
     statement: (connection: LedgerDb, rows: number) =>
-      rows === ROWS_PER_STATEMENT ? full(connection) : prepare(connection, rows),
+      rows === ENTRIES_PER_INSERT ? full(connection) : prepare(connection, rows),
   };
 }
 
@@ -88,7 +88,7 @@ export class EntryRows {
 
   add(...row: Value[]): void {
     this.#rows.push(...row);
-    if (this.#rows.length === ROWS_PER_STATEMENT * this.#form.width) this.#append();
+    if (this.#rows.length === ENTRIES_PER_INSERT * this.#form.width) this.#append();
   }
 
   /** Appends the remaining rows and returns the total number of entries. */

@@ -62,10 +62,10 @@ export function countMissing(
     .groupBy(periods.periodKey)
     .all();
   const missing = known.map(({ periodKey, records }) => Math.max(0, records - keys.sizeOf(periodKey)));
-  return { known: sum(known.map(({ records }) => records)), missing: sum(missing) };
+  return { known: addCounts(known.map(({ records }) => records)), missing: addCounts(missing) };
 }
 
-function sum(counts: readonly number[]): number {
+function addCounts(counts: readonly number[]): number {
   return counts.reduce((total, each) => total + each, 0);
 }
 

@@ -11,13 +11,11 @@ import { headOfChain } from './digest.ts';
 import { CHANGED, COMPARED, EntryRows, OPENED } from './entry-rows.ts';
 import { type FiguresAhead, KEYS_PER_READ, KnownFigures, readKnown } from './known-figures.ts';
 
-const { placeholder } = sql;
-
 const rememberDigest = prepared((db) =>
   db
     .update(periods)
-    .set({ figuresDigest: sql`${placeholder('digest')}` })
-    .where(eq(periods.periodKey, placeholder('periodKey'))),
+    .set({ figuresDigest: sql`${sql.placeholder('digest')}` })
+    .where(eq(periods.periodKey, sql.placeholder('periodKey'))),
 );
 
 const usageOf = prepared((db) => {
@@ -25,7 +23,7 @@ const usageOf = prepared((db) => {
   return db
     .select({ tenantKey })
     .from(tenantUsage)
-    .where(eq(periodKey, placeholder('periodKey')))
+    .where(eq(periodKey, sql.placeholder('periodKey')))
     .limit(1);
 });
 
@@ -60,7 +58,7 @@ export interface EntryRange {
   last: number;
 }
 
-export interface Merged {
+export interface MergeResult {
   counts: EntryCounts;
   /** The periods that have entries, and the range of their ids. */
   changed: Map<number, EntryRange>;
@@ -74,7 +72,7 @@ export interface Merged {
  * Appends an entry for each staged record that is new or changed and updates the state, one period at a time and in key
  * order. Returns the number of entries by kind.
  */
-export function mergeStaged(connection: LedgerDb, merge: Merge): Merged {
+export function mergeStaged(connection: LedgerDb, merge: Merge): MergeResult {
   const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
   const knownOf = createKnown(connection, merge);
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };

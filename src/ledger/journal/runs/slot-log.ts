@@ -6,7 +6,8 @@ import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
 
-type SlotKind = 'scheduled' | 'reconcile';
+/** A scheduled run, or one that reads the whole history again. */
+export type SlotKind = 'scheduled' | 'reconcile';
 
 export interface SlotRecord {
   /** The latest slot done by an applied run, ISO-8601 UTC; null when there is none. */
@@ -50,7 +51,7 @@ const EMPTY_RECORD: SlotRecord = {
   failedRunKey: null,
   failedAtMs: null,
 };
-const KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
+const SLOT_KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
 const REJECTION_CODES: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 /** Error codes of runs that ended because the program was stopped. */
 const STOP_CODES: readonly (string | null)[] = ['stopping', 'cancelled'];
@@ -78,7 +79,7 @@ export class SlotLog {
   /** Returns the current record; an empty one for an unknown workspace. */
   record(workspaceId: string, kind: SlotKind): SlotRecord {
     this.#refresh();
-    return this.#records.get(keyOf(workspaceId, kind)) ?? EMPTY_RECORD;
+    return this.#records.get(slotKey(workspaceId, kind)) ?? EMPTY_RECORD;
   }
 
   /** Cheap when nothing was written: callers ask for hundreds of workspaces in a row. */
@@ -101,7 +102,7 @@ export class SlotLog {
     );
     for (const { workspaceKey, workspaceId } of query(this.#connection).select().from(workspaces).all()) {
       const rows: RunRow[] = [];
-      const open = new Set<string>(KINDS);
+      const open = new Set<string>(SLOT_KINDS);
       for (const found of backwards.iterate(workspaceKey, lastKey)) {
         const row = { ...(found as Omit<RunRow, 'workspaceId'>), workspaceId };
         rows.push(row);
@@ -124,10 +125,11 @@ export class SlotLog {
     const endedAtMs = row.finishedAt === null ? null : Date.parse(row.finishedAt);
     if (status === 'applied') {
       // Any applied run, even a manual one, shows that the fault is over.
-      for (const each of KINDS) this.#resetFailures(keyOf(workspaceId, each), each === kind ? slot : null, endedAtMs);
+      for (const each of SLOT_KINDS)
+        this.#resetFailures(slotKey(workspaceId, each), each === kind ? slot : null, endedAtMs);
     } else if (kind !== 'manual' && !STOP_CODES.includes(row.errorCode)) {
-      const known = this.#records.get(keyOf(workspaceId, kind)) ?? EMPTY_RECORD;
-      this.#records.set(keyOf(workspaceId, kind), {
+      const known = this.#records.get(slotKey(workspaceId, kind)) ?? EMPTY_RECORD;
+      this.#records.set(slotKey(workspaceId, kind), {
         doneSlot: known.doneSlot,
         failures: known.failures + 1,
         failedSlot: slot,
@@ -147,6 +149,6 @@ export class SlotLog {
   }
 }
 
-function keyOf(workspaceId: string, kind: SlotKind): string {
+function slotKey(workspaceId: string, kind: SlotKind): string {
   return JSON.stringify([workspaceId, kind]);
 }

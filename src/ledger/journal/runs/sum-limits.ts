@@ -23,12 +23,12 @@ export function refuseTooLarge(what: string, query: Database.Statement, ...value
     if (sums.every((sum) => sum === null || sum >= -LARGEST_FIGURE)) return;
   } catch (cause) {
     if (!(cause instanceof Database.SqliteError && cause.message === 'integer overflow')) throw cause;
-    throw tooLarge(what, cause);
+    throw sumTooLarge(what, cause);
   }
-  throw tooLarge(what);
+  throw sumTooLarge(what);
 }
 
-function tooLarge(what: string, cause?: unknown): LedgerError {
+function sumTooLarge(what: string, cause?: unknown): LedgerError {
   return new LedgerError('sum_too_large', `${what} sum to more than 2^63-1`, {
     hint: 'nothing was applied; ask the service operator about these figures: the ledger cannot represent such a total exactly',
     cause,

@@ -9,9 +9,9 @@ interface LargeFigures {
 }
 
 /** Records per block, a power of two. */
-const BLOCK = 8192;
-const IN_BLOCK = BLOCK - 1;
-const BLOCK_BITS = Math.log2(BLOCK);
+const ROWS_PER_BLOCK = 8192;
+const ROW_MASK = ROWS_PER_BLOCK - 1;
+const ROW_BITS = Math.log2(ROWS_PER_BLOCK);
 /** Tenants are sorted instead of counted once their numbers span more than this many times their count. */
 const MAX_GAP = 16;
 
@@ -24,9 +24,9 @@ const NARROW = 2 ** 32 - 1;
 
 /** Columns of a fixed number of records. They never grow: copying them to larger ones would need the memory twice. */
 class Block {
-  readonly tenants = new Uint32Array(BLOCK);
+  readonly tenants = new Uint32Array(ROWS_PER_BLOCK);
   /** Credits and requests of a record, next to each other; doubles once a figure is negative or exceeds 32 bits. */
-  figures: Uint32Array | Float64Array = new Uint32Array(BLOCK * 2);
+  figures: Uint32Array | Float64Array = new Uint32Array(ROWS_PER_BLOCK * 2);
 
   set(at: number, tenantKey: number, credits: number, requests: number): void {
     const narrow = credits >= 0 && credits <= NARROW && requests >= 0 && requests <= NARROW;
@@ -53,7 +53,7 @@ export class FigureColumns {
   }
 
   add(tenantKey: number, credits: number | bigint, requests: number | bigint): void {
-    const at = this.#size & IN_BLOCK;
+    const at = this.#size & ROW_MASK;
     if (at === 0) {
       this.#last = new Block();
       this.#blocks.push(this.#last);
@@ -97,7 +97,7 @@ export class FigureColumns {
   }
 
   #tenantAt(position: number): number {
-    return (this.#blocks[position >>> BLOCK_BITS] as Block).tenants[position & IN_BLOCK] as number;
+    return (this.#blocks[position >>> ROW_BITS] as Block).tenants[position & ROW_MASK] as number;
   }
 }
 
@@ -169,8 +169,8 @@ export class OrderedFigures {
       const place = places[index] as number;
       if (place === 0) continue;
       const position = place - 1;
-      const { tenants, figures } = blocks[position >>> BLOCK_BITS] as Block;
-      const at = position & IN_BLOCK;
+      const { tenants, figures } = blocks[position >>> ROW_BITS] as Block;
+      const at = position & ROW_MASK;
       // Computed, because reading it from the column would cost another distant memory access.
       rows[used] = first === null ? (tenants[at] as number) : first + index;
       rows[used + 1] = figures[at * 2] as number;

@@ -1,12 +1,12 @@
 import { systemRandomness } from '../../../core/randomness.ts';
 
 /** Bytes per block, a power of two. */
-const BLOCK = 1 << 16;
-const BLOCK_BITS = Math.log2(BLOCK);
-const IN_BLOCK = BLOCK - 1;
+const NUMBERS_PER_BLOCK = 1 << 16;
+const NUMBER_BITS = Math.log2(NUMBERS_PER_BLOCK);
+const NUMBER_MASK = NUMBERS_PER_BLOCK - 1;
 /** Bytes before each id: its tenant number, 32 bits, and its length in bytes, 16 bits. */
 const HEAD = 6;
-const LONGEST = BLOCK - HEAD;
+const LONGEST = NUMBERS_PER_BLOCK - HEAD;
 
 /**
  * The numbers of tenants by id. Ids are stored as UTF-8 bytes: a million take half the memory of a Map of strings, and
@@ -17,7 +17,7 @@ export class TenantNumbers {
   readonly base: number;
   readonly #blocks: DataView[] = [];
   /** Bytes used in the last block. */
-  #used = BLOCK;
+  #used = NUMBERS_PER_BLOCK;
   #size = 0;
   #known = 0;
   /**
@@ -25,7 +25,7 @@ export class TenantNumbers {
    * of two.
    */
   #table = new Int32Array(2 * 2048);
-  readonly #text = Buffer.alloc(BLOCK);
+  readonly #text = Buffer.alloc(NUMBERS_PER_BLOCK);
 
   constructor(base: number) {
     this.base = base;
@@ -50,7 +50,7 @@ export class TenantNumbers {
   numberAt(bytes: Uint8Array, start: number, end: number): number {
     const pair = this.#find(bytes, start, end);
     const place = this.#table[pair + 1] as number;
-    if (place > 0) return (this.#blocks[(place - 1) >>> BLOCK_BITS] as DataView).getUint32((place - 1) & IN_BLOCK);
+    if (place > 0) return (this.#blocks[(place - 1) >>> NUMBER_BITS] as DataView).getUint32((place - 1) & NUMBER_MASK);
     const number = this.base + 1 + this.#size - this.#known;
     this.#add(bytes, start, end, number, pair);
     return number;
@@ -59,7 +59,7 @@ export class TenantNumbers {
   /** Returns the id of a tenant by its number. Reads all ids, so only for error messages. */
   idOf(number: number): string {
     for (const block of this.#blocks) {
-      for (let at = 0; at + HEAD <= BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
+      for (let at = 0; at + HEAD <= NUMBERS_PER_BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
         if (block.getUint32(at) === number) return Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
       }
     }
@@ -88,8 +88,8 @@ export class TenantNumbers {
   }
 
   #isAt(place: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const block = this.#blocks[place >>> BLOCK_BITS] as DataView;
-    const head = place & IN_BLOCK;
+    const block = this.#blocks[place >>> NUMBER_BITS] as DataView;
+    const head = place & NUMBER_MASK;
     if (lengthAt(block, head) !== end - start) return false;
     for (let from = start, to = head + HEAD; from < end; from += 1, to += 1) {
       if (block.getUint8(to) !== bytes[from]) return false;
@@ -100,8 +100,8 @@ export class TenantNumbers {
   #add(bytes: Uint8Array, start: number, end: number, number: number, pair: number): void {
     const length = end - start;
     if (length > LONGEST) throw new Error(`an id of ${length} bytes is too long`);
-    if (this.#used + HEAD + length > BLOCK) {
-      this.#blocks.push(new DataView(new ArrayBuffer(BLOCK)));
+    if (this.#used + HEAD + length > NUMBERS_PER_BLOCK) {
+      this.#blocks.push(new DataView(new ArrayBuffer(NUMBERS_PER_BLOCK)));
       this.#used = 0;
     }
     const block = this.#blocks.at(-1) as DataView;
@@ -111,7 +111,7 @@ export class TenantNumbers {
     new Uint8Array(block.buffer, head + HEAD, length).set(bytes.subarray(start, end));
     this.#used = head + HEAD + length;
     this.#size += 1;
-    this.#table[pair + 1] = (this.#blocks.length - 1) * BLOCK + head + 1;
+    this.#table[pair + 1] = (this.#blocks.length - 1) * NUMBERS_PER_BLOCK + head + 1;
     // Three quarters full.
     if (this.#size * 8 > this.#table.length * 3) this.#growTable();
   }
@@ -136,7 +136,7 @@ export class TenantNumbers {
 function* idsIn(blocks: readonly DataView[], without: number): Generator<string> {
   let place = 0;
   for (const block of blocks) {
-    for (let at = 0; at + HEAD <= BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
+    for (let at = 0; at + HEAD <= NUMBERS_PER_BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
       place += 1;
       if (place > without) yield Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
     }

@@ -77,7 +77,7 @@ function realPath(path: string): string {
  * Gives a file a second name; returns false where the file system has no hard links. Throws `taken()` when the name is
  * in use: a file is never replaced.
  */
-export function linkTo(file: string, name: string, taken: () => Error): boolean {
+export function hardLinkTo(file: string, name: string, taken: () => Error): boolean {
   try {
     linkSync(file, name);
     return true;

@@ -66,7 +66,7 @@ export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType
 const MAX_CACHED_STATEMENTS = 500;
 
 /** Returns a function that prepares the query builder's SQL, once for each text; integers are read as bigints. */
-const statements = perConnection((connection) => {
+const statementCache = perConnection((connection) => {
   const known = new Map<string, Database.Statement>();
   return (text: string): Database.Statement => {
     const statement = known.get(text) ?? connection.prepare(text).safeIntegers();
@@ -82,7 +82,7 @@ const statements = perConnection((connection) => {
  * `mapWith`.
  */
 export const query: (connection: LedgerDb) => BetterSQLite3Database = perConnection((connection) => {
-  const client = { prepare: statements(connection) };
+  const client = { prepare: statementCache(connection) };
   return drizzle({ client: client as unknown as LedgerDb });
 });
 

@@ -73,7 +73,7 @@ export function migrateInMemory(connection: LedgerDb): void {
 export function assertSchemaIsCurrent(connection: LedgerDb): void {
   const migrations = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER });
   refuseForeign(connection, migrations);
-  if (latestApplied(connection) < latestKnown(migrations)) {
+  if (latestApplied(connection) < latestMigration(migrations)) {
     throw new LedgerError('ledger_outdated', 'the ledger has the schema of an older version', {
       hint: 'run `usage-ledger migrate`; it keeps a copy of the old ledger',
     });
@@ -136,7 +136,7 @@ function refuseForeign(connection: LedgerDb, migrations: MigrationMeta[]): void 
       hint: 'move the file away (any SQLite client can still read it) and run `usage-ledger sync --from YYYY-MM` to read its periods from the service again; closes and alerts of the old file are not carried over',
     });
   }
-  if (latest <= latestKnown(migrations)) return;
+  if (latest <= latestMigration(migrations)) return;
   const version = connection
     .prepare('SELECT version FROM schema_migrations ORDER BY created_at DESC LIMIT 1')
     .pluck()
@@ -151,7 +151,7 @@ function latestApplied(connection: LedgerDb): number {
   return Number(connection.prepare('SELECT coalesce(max(created_at), 0) FROM schema_migrations').pluck().get());
 }
 
-function latestKnown(migrations: MigrationMeta[]): number {
+function latestMigration(migrations: MigrationMeta[]): number {
   return Math.max(0, ...migrations.map((migration) => migration.folderMillis));
 }
 

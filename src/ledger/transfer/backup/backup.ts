@@ -5,7 +5,14 @@ import { fileTime, nextTurn } from '../../../core/clock.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
 import { faultOf, type SuspectFile, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
-import { copyLedger, isLedgerFile, linkTo, SIDECARS, syncPath, toBackupError } from '../../store/file/ledger-file.ts';
+import {
+  copyLedger,
+  hardLinkTo,
+  isLedgerFile,
+  SIDECARS,
+  syncPath,
+  toBackupError,
+} from '../../store/file/ledger-file.ts';
 import { openReader } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
@@ -39,10 +46,10 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
   requireFreeTarget(path, ledgerPath, replace);
   const reader = openReader(ledgerPath);
   try {
-    return await inWorkFolder(workFolderPrefix(path), async (folder) => {
+    return await inWorkFolder(backupFolderPrefix(path), async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(reader.connection, copy, signal);
-      const { runs, entries, keys, headDigest } = verifyCopy(copy, ledgerPath);
+      const { runs, entries, keys, headDigest } = verifyBackup(copy, ledgerPath);
       // The check blocks: a signal received meanwhile is delivered in the next turn.
       await nextTurn();
       signal.throwIfAborted();
@@ -58,7 +65,7 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
 }
 
 /** Returns the prefix of the folder in which a backup to `path` is assembled; six more characters follow. */
-export function workFolderPrefix(path: string): string {
+export function backupFolderPrefix(path: string): string {
   return `${path}.part-`;
 }
 
@@ -77,7 +84,7 @@ function suspectOf(ledgerPath: string): SuspectFile {
   };
 }
 
-function verifyCopy(copy: string, ledgerPath: string): VerifyReport {
+function verifyBackup(copy: string, ledgerPath: string): VerifyReport {
   const connection = new Database(copy, { readonly: true });
   try {
     return verifyOrThrow(connection, suspectOf(ledgerPath));
@@ -123,7 +130,7 @@ function alreadyThere(path: string): LedgerError {
 function moveInto(copy: string, path: string, replace: boolean): void {
   if (replace) {
     renameSync(copy, path);
-  } else if (!linkTo(copy, path, () => alreadyThere(path))) {
+  } else if (!hardLinkTo(copy, path, () => alreadyThere(path))) {
     if (existsSync(path)) throw alreadyThere(path);
     renameSync(copy, path);
   }

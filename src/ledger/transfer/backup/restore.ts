@@ -18,10 +18,10 @@ import { pauseRestored, readOutlets } from '../../journal/outlets/outlet-book.ts
 import { headOfChain } from '../../journal/runs/digest.ts';
 import {
   copyLedger,
+  hardLinkTo,
   isDamage,
   isLedgerFile,
   isSameFile,
-  linkTo,
   syncPath,
   toBackupError,
 } from '../../store/file/ledger-file.ts';
@@ -85,7 +85,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
       await copyLedger(source, copy, signal);
       pauseOutlets(copy, nowMs);
       if (order.asNew !== undefined) assignIdentity(copy, order.asNew, nowMs);
-      const { report, outdated } = verifyCopy(copy, order, suspect);
+      const { report, outdated } = verifyRestored(copy, order, suspect);
       // The check blocks: a signal received meanwhile is delivered in the next turn.
       await nextTurn();
       signal.throwIfAborted();
@@ -125,7 +125,7 @@ function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): Le
  * Verifies the copy. The checks require the schema of this version, so an older backup is verified after a trial
  * migration.
  */
-function verifyCopy(
+function verifyRestored(
   copy: string,
   { version, nowMs }: RestoreOrder,
   suspect: SuspectFile,
@@ -246,7 +246,7 @@ async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): 
         hint: 'check both paths; to replace the other ledger anyway, add --replace-other',
       });
     }
-    removeUnfinished(ledgerPath);
+    removeUnfinishedRestores(ledgerPath);
     const aside = freeName(`${ledgerPath}.replaced-${fileTime(nowMs)}`);
     if (held !== null) await keepOldLedger(ledgerPath, aside, dirname(copy), held.connection);
     // SQLite would apply a leftover log of any file to the new ledger.
@@ -306,7 +306,7 @@ function readOrNull(read: () => string): string | null {
  * file separately and closing it again would release the lock.
  */
 async function keepOldLedger(ledgerPath: string, aside: string, folder: string, connection: LedgerDb | null) {
-  if (linkTo(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
+  if (hardLinkTo(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
   const unfinished = join(folder, 'replaced.db');
   if (connection === null) copyFileSync(ledgerPath, unfinished);
   else await connection.backup(unfinished);
@@ -322,7 +322,7 @@ function copyReadAccess(ledgerPath: string, copy: string): void {
 }
 
 /** Removes the second name that a restore killed before its rename left on the ledger still in place. */
-function removeUnfinished(ledgerPath: string): void {
+function removeUnfinishedRestores(ledgerPath: string): void {
   const folder = dirname(ledgerPath);
   const prefix = `${basename(ledgerPath)}.replaced-`;
   for (const name of readdirSync(folder).filter((candidate) => candidate.startsWith(prefix))) {

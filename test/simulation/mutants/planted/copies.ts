@@ -77,7 +77,7 @@ export const COPIES: Planted = {
     'the-key-is-made-of-the-time': ['what is sent again is billed twice', 'entry.digest.slice(0, 12)', 'nowMs'],
     'the-clock-says-which-month-it-is': [
       'a correction of last month is billed in this one',
-      'const timeMs = timeOf(entry, nowMs);',
+      'const timeMs = eventTime(entry, nowMs);',
       'const timeMs = nowMs;',
     ],
   },
