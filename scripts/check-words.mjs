@@ -16,8 +16,7 @@ const HARMLESS = new Set(['allowed', 'followed', 'swallowed', 'allowedAddresses'
 /** Rooms that are not rewritten yet, and rooms whose names come from those. */
 const EXEMPT_ROOMS = new Set(['alerts']);
 const EXEMPT_NAMES = {
-  commands:
-    /^(?:unheard(?:Rules)?|OwedMessage|owed|told(?:_as_likely)?|course|saidBesideTrue|rest_said_beside_true|news)$/,
+  commands: /^(?:unheard(?:Rules)?|told|course|saidBesideTrue|news)$/,
   core: /^ToldEvent$/,
   // Columns of the notification tables.
   ledger: /^owed(?:At)?$/,

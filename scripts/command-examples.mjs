@@ -181,8 +181,8 @@ async function lookAfterAlerts({ show, type, at, uses }) {
 async function sendOn({ show, type, write, settings, outlet }) {
   const secret = `whsec_${Buffer.from('the secret of an outlet').toString('base64')}`;
   write('usage-ledger.yml', { ...settings, outlets: [{ ...outlet, secret, customer: 'external_ref' }] });
-  await show('outlets begin', 'outlets begin billing --from 2026-03');
-  await type('outlets begin billing --from 2026-03 --yes');
+  await show('outlets start', 'outlets start billing --from 2026-03');
+  await type('outlets start billing --from 2026-03 --yes');
   await show('outlets push', 'outlets push');
   await show('outlets status', 'outlets status');
   await show('outlets check', 'outlets check 2026-03');

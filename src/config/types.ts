@@ -253,7 +253,7 @@ interface OutletSettings {
   customer: string;
   /** `send`: `credits` by default. */
   send: 'credits' | 'requests';
-  /** `from_period`: first month that is sent; null: `outlets begin --from` gives it. */
+  /** `from_period`: first month that is sent; null: `outlets start --from` gives it. */
   fromPeriod: string | null;
   /** `allow_private`: whether the address may lie inside one's own network; false by default. */
   allowPrivate: boolean;

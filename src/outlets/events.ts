@@ -6,7 +6,7 @@ import type { OutletException } from '../ledger/journal/outlets/outlet-book.ts';
 import type { OutletEntry } from '../ledger/journal/outlets/read-entries.ts';
 import type { ReceiverLimits, UsageEvent } from './receiver.ts';
 
-/** The part of the ledger that an outlet sends, fixed when it was begun. */
+/** The part of the ledger that an outlet sends, fixed when it was started. */
 export interface OutletScope {
   ledgerId: string;
   fromPeriod: string;

@@ -53,15 +53,15 @@ export function scopeOf(row: OutletRow, ledgerId: string): OutletScope {
   return { ledgerId, fromPeriod: row.fromPeriod, workspaces };
 }
 
-/** Returns the reason why an outlet that was begun and is not paused sends nothing; null if it sends. */
+/** Returns the reason why an outlet that was started and is not paused sends nothing; null if it sends. */
 export function reasonNotSending(row: OutletRow, outlet: OutletConfig): string | null {
-  const begin = `run \`usage-ledger outlets begin ${outlet.name}\` to preview the change`;
+  const start = `run \`usage-ledger outlets start ${outlet.name}\` to preview the change`;
   if (row.receiver !== receiverKind(outlet)) {
-    return `begun as ${row.receiver}: give another receiver another outlet name`;
+    return `started as ${row.receiver}: give another receiver another outlet name`;
   }
   return row.workspaces === (outlet.workspaces && JSON.stringify(outlet.workspaces))
     ? null
-    : `begun for other workspaces: ${begin}`;
+    : `started for other workspaces: ${start}`;
 }
 
 /** Forwards ledger entries to one receiver. After each step the ledger records which entries the receiver has. */

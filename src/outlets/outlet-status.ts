@@ -10,7 +10,7 @@ export interface OutletStatus {
   name: string;
   type: OutletConfig['type'];
   send: OutletConfig['send'];
-  state: 'sending' | 'paused' | 'not_begun' | 'differs';
+  state: 'sending' | 'paused' | 'not_started' | 'differs';
   /** The reason why it does not send; null while it sends. */
   reason: string | null;
   fromPeriod: string | null;
@@ -26,26 +26,26 @@ export interface OutletStatus {
 /** Reads the status of the configured outlets from the ledger. */
 export function outletStatuses(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStatus[] {
   if (outlets.length === 0) return [];
-  const begun = new Map(readOutlets(connection).map((row) => [row.name, row]));
+  const started = new Map(readOutlets(connection).map((row) => [row.name, row]));
   const counts = exceptionCounts(connection);
   const last = lastEntryId(connection);
   return outlets.map((outlet) => {
     const { name, type, send } = outlet;
-    const row = begun.get(name);
+    const row = started.get(name);
     const of = (state: EventState) => {
       const found = counts.find((count) => count.outlet === name && count.state === state);
       return { events: found?.events ?? 0, quantity: found === undefined ? 0n : quantityOf(found, outlet) };
     };
     const differs = row === undefined ? null : reasonNotSending(row, outlet);
     const state =
-      row === undefined ? 'not_begun' : row.paused !== null ? 'paused' : differs === null ? 'sending' : 'differs';
+      row === undefined ? 'not_started' : row.paused !== null ? 'paused' : differs === null ? 'sending' : 'differs';
     const differences = row?.differences == null ? null : (JSON.parse(row.differences) as unknown[]);
     return {
       name,
       type,
       send,
       state,
-      reason: row === undefined ? 'not begun' : (row.reason ?? differs),
+      reason: row === undefined ? 'not started' : (row.reason ?? differs),
       fromPeriod: row?.fromPeriod ?? null,
       waiting: row === undefined ? 0 : Math.max(0, last - row.cursor),
       events: { held: of('held'), late: of('late'), refused: of('refused'), settled: of('settled') },
@@ -55,7 +55,7 @@ export function outletStatuses(connection: LedgerDb, outlets: readonly OutletCon
   });
 }
 
-/** Describes the problems of an outlet; null if there are none. Manual pauses and outlets not begun are not problems. */
+/** Describes the problems of an outlet; null if there are none. Manual pauses and outlets that were not started are not problems. */
 export function describeProblems(status: OutletStatus, isByHand: boolean): string | null {
   const { state, reason, send, events, differences } = status;
   const exceptions = (['late', 'refused', 'held'] as const).flatMap((name) => {
@@ -77,7 +77,11 @@ export function describeProblems(status: OutletStatus, isByHand: boolean): strin
 export function describeOutlet(status: OutletStatus): string {
   const { state, waiting } = status;
   const how =
-    state === 'not_begun' ? 'not begun' : waiting === 0 ? 'up to date' : `${withThousands(String(waiting))} waiting`;
+    state === 'not_started'
+      ? 'not started'
+      : waiting === 0
+        ? 'up to date'
+        : `${withThousands(String(waiting))} waiting`;
   return describeProblems(status, false) ?? how;
 }
 

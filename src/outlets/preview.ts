@@ -19,7 +19,7 @@ interface MonthPreview {
 interface StartRequest {
   outlet: OutletConfig;
   scope: OutletScope;
-  /** The outlet's row if it was begun before. */
+  /** The outlet's row if it was started before. */
   before: OutletRow | undefined;
   limits: ReceiverLimits;
 }

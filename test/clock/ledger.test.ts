@@ -6,7 +6,7 @@ import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
 import { LeaseHeldError } from '../../src/ledger/store/file/sqlite-errors.ts';
-import { publishLag } from '../../src/publish/standing.ts';
+import { publishLag } from '../../src/publish/copy-status.ts';
 import { createWorld, FIRST } from '../commands/world.ts';
 import { beginRun, closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../support/open-ledger.ts';
 import { playTable, shownBy } from './jumps.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createWorld, FIRST, parseJson, type World, workspaceSettings } from '../commands/world.ts';
 import { SECRET, WebhookReceiver } from './webhook-receiver.ts';
 
-/** A world that was read once, with an outlet that was not begun. */
+/** A world that was read once, with an outlet that was not started. */
 async function outletWorld(settings: object = {}): Promise<{ world: World; double: WebhookReceiver }> {
   const double = await new WebhookReceiver().start();
   const world = await createWorld(FIRST);
@@ -19,17 +19,17 @@ async function outletWorld(settings: object = {}): Promise<{ world: World; doubl
 test('begin previews the events by month and sends nothing', async () => {
   const { world, double } = await outletWorld();
   expect((await world.run('outlets', 'push')).code).toBe(1);
-  const { code, out } = await world.run('outlets', 'begin', 'billing');
+  const { code, out } = await world.run('outlets', 'start', 'billing');
   expect(code).toBe(0);
   expect(out).toMatch(/2026-01 +2 +9,007,199,254,741,993 +0 +0\n2026-02 +2 +9,007,199,254,745,993/);
-  expect(out).toContain('Nothing sent. To start, run `usage-ledger outlets begin billing --from 2026-01 --yes`.');
+  expect(out).toContain('Nothing sent. To start, run `usage-ledger outlets start billing --from 2026-01 --yes`.');
   expect(double.counted).toEqual([]);
 });
 
 test('after begin and push the receiver has all events; status counts the exceptions', async () => {
   const { world, double } = await outletWorld();
   double.refuses = ({ subject, data }) => subject === 'acme' && data.period === '2026-02';
-  expect((await world.run('outlets', 'begin', 'billing', '--yes', '--by', 'Ada')).code).toBe(0);
+  expect((await world.run('outlets', 'start', 'billing', '--yes', '--by', 'Ada')).code).toBe(0);
   expect((await world.run('outlets', 'push')).out).toBe('billing: 3 events sent\n');
   expect(double.sums()).toEqual({
     'acme 2026-01': 1000n,
@@ -47,7 +47,7 @@ test('after begin and push the receiver has all events; status counts the except
 test('a refused event is settled with a note, or sent again', async () => {
   const { world, double } = await outletWorld();
   double.refuses = ({ subject }) => subject === 'acme';
-  await world.run('outlets', 'begin', 'billing', '--yes');
+  await world.run('outlets', 'start', 'billing', '--yes');
   await world.run('outlets', 'push');
   expect((await world.run('outlets', 'settle', 'billing')).out).toMatch(/refused.*acme.*HTTP 400 unknown customer/);
   const note = ['--period', '2026-01', '--note', 'credit note 12', '--by', 'Ada'];
@@ -64,7 +64,7 @@ test('a refused event is settled with a note, or sent again', async () => {
 
 test('a paused outlet sends nothing until it is resumed', async () => {
   const { world, double } = await outletWorld();
-  await world.run('outlets', 'begin', 'billing', '--yes');
+  await world.run('outlets', 'start', 'billing', '--yes');
   await world.run('outlets', 'pause', 'billing', '--note', 'price change', '--by', 'Ada');
   expect(await world.run('outlets', 'push')).toMatchObject({
     code: 1,
@@ -95,6 +95,6 @@ test('doctor probes the receiver even without a ledger', async () => {
 
 test('refused credentials are reported before an outlet begins', async () => {
   const { world } = await outletWorld({ secret: 'another one' });
-  const { code, err } = await world.run('outlets', 'begin', 'billing', '--yes');
+  const { code, err } = await world.run('outlets', 'start', 'billing', '--yes');
   expect([code, err]).toEqual([1, expect.stringContaining('HTTP 401 bad signature')]);
 });

@@ -44,7 +44,7 @@ test('each entry from the first month on becomes one event, and the sums match t
   expect(new Set(double.counted.map(({ id }) => id)).size).toBe(3);
 });
 
-test('events are sent once, and an outlet that was not begun sends nothing', async () => {
+test('events are sent once, and an outlet that was not started sends nothing', async () => {
   const world = await outletWorld();
   await publish(world.connection, [usageRecord('acme', 10)]);
   await world.run();

@@ -104,7 +104,7 @@ export function ledgerSums(connection: LedgerDb, fromPeriod = '2026-01'): Record
 /** Of an outlet that was begun. */
 export function outletRow(connection: LedgerDb) {
   const row = readOutlet(connection, 'billing');
-  if (row === undefined) throw new Error('it was not begun');
+  if (row === undefined) throw new Error('it was not started');
   return row;
 }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readCopyStatus } from '../../src/publish/copy-status.ts';
 import { publishLedger } from '../../src/publish/publish-ledger.ts';
 import { type CopyPlace, publishRefusal } from '../../src/publish/refusals.ts';
-import { readCopyStatus } from '../../src/publish/standing.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, type Reader, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';

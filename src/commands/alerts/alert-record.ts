@@ -96,7 +96,7 @@ export function explainCommand(cli: CliContext): CliCommand {
         const record = alertRecord(connection, id);
         const moments = alertMoments(connection)(record.alert);
         const { told, now } = moments;
-        if (cli.json) return cli.printJson({ alert: record.alert, told: momentJson(told), now: momentJson(now) });
+        if (cli.json) return cli.printJson({ alert: record.alert, notified: momentJson(told), now: momentJson(now) });
         const because = createMutedNow(connection, context.clock.now())(record.alert);
         const sections = [
           alertHead(record, moments, { ...cli.tableOptions, because }),

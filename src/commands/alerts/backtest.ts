@@ -149,7 +149,7 @@ function backtestJson({ history, alerts, accuracy }: Backtest, settings: AlertSe
     accuracy: {
       likely: forecastJson(accuracy.forecasts.likely),
       happened: forecastJson(accuracy.forecasts.happened),
-      told_as_likely: accuracy.likely,
+      notified_as_likely: accuracy.likely,
       came_true: accuracy.cameTrue,
       lead_days: accuracy.leadDays,
       messages_a_day: accuracy.messagesADay,
@@ -167,5 +167,5 @@ function backtestJson({ history, alerts, accuracy }: Backtest, settings: AlertSe
 }
 
 function forecastJson({ told, held, saidBesideTrue }: Accuracy['forecasts']['likely']): object {
-  return { forecasts: told, held, rest_said_beside_true: saidBesideTrue };
+  return { forecasts: told, held, forecast_to_actual: saidBesideTrue };
 }

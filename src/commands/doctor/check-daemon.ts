@@ -63,7 +63,7 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
 export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<DoctorFinding[]> {
   // A missing ledger has nothing to publish; the ledger check reports it.
   if (publish === null || !existsSync(ledger.path)) return [];
-  const { describeCopyStatus, readCopyStatus } = await import('../../publish/standing.ts');
+  const { describeCopyStatus, readCopyStatus } = await import('../../publish/copy-status.ts');
   const reader = openReader(ledger.path);
   try {
     const standing = await readCopyStatus(publish, reader.connection, nowMs);
@@ -105,8 +105,8 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Doctor
       if (standing === undefined) continue;
       const trouble = describeProblems(standing, false);
       if (trouble !== null) findings.push(warn('outlets', trouble, 'see `usage-ledger outlets status`', name));
-      if (standing.state === 'not_begun') {
-        const remedy = `see \`usage-ledger outlets begin ${name}\`, which shows what would be sent`;
+      if (standing.state === 'not_started') {
+        const remedy = `see \`usage-ledger outlets start ${name}\`, which shows what would be sent`;
         findings.push(warn('outlets', 'not started: nothing is sent', remedy, name));
       }
     }

@@ -127,7 +127,7 @@ async function exportFocus(cli: CliContext, context: Context, options: ExportOpt
     const { sheet, gaps } = readFocusSheet(connection, request);
     const rows = await writeSheet(cli, sheet, { format, options: { ...options, raw: true } });
     if (rows === 0) noteMissingTenant(cli, connection, { tenantId, workspaceId });
-    if (gaps.unknown.length > 0) cli.note(`no usage in ${period}`);
+    if (gaps.unknown.length > 0) cli.note(`the ledger has no data for ${period}`);
     if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants skipped: they have no complete price`);
   } finally {
     connection.exec('COMMIT');

@@ -29,7 +29,7 @@ export function requireStarted(context: Context, name: string): OutletRow {
   chosenOutlet(context.config, name);
   throw new UsageError(
     `outlet ${name} is not started`,
-    `run \`usage-ledger outlets begin ${name}\`, which shows what would be sent`,
+    `run \`usage-ledger outlets start ${name}\`, which shows what would be sent`,
   );
 }
 

@@ -6,28 +6,28 @@ import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
-import { beginCommand } from './begin.ts';
 import { checkOutletsCommand } from './check.ts';
 import { chosenOutlets, requireStarted } from './chosen.ts';
 import { pushCommand } from './push.ts';
 import { settleCommand } from './settle.ts';
+import { startCommand } from './start.ts';
 
 export function outletsCommand(cli: CliContext): CliCommand {
   return new CliCommand('outlets')
     .addCommand(outletStatusCommand(cli))
-    .addCommand(beginCommand(cli))
+    .addCommand(startCommand(cli))
     .addCommand(pushCommand(cli))
     .addCommand(checkOutletsCommand(cli))
     .addCommand(pauseCommand(cli))
     .addCommand(resumeOutletCommand(cli))
     .addCommand(settleCommand(cli))
-    .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets check 2026-10');
+    .examples('usage-ledger outlets start billing --from 2026-10', 'usage-ledger outlets check 2026-10');
 }
 
 const OUTLET_STATES = {
   sending: 'sending',
   paused: 'PAUSED',
-  not_begun: 'not started',
+  not_started: 'not started',
   differs: 'NOT SENT',
 } as const;
 

@@ -30,7 +30,7 @@ function oneOf(ids: readonly string[]): string {
 }
 
 export function unknownPeriod(period: string, workspaceId: string): AppError {
-  const message = `no usage in ${period} for workspace ${JSON.stringify(workspaceId)}`;
+  const message = `the ledger has no data for ${period} in workspace ${JSON.stringify(workspaceId)}`;
   return new AppError('unknown_period', message, { hint: 'see the covered months in `usage-ledger status`' });
 }
 

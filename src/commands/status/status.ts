@@ -23,7 +23,7 @@ import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { describeOutlet, describeProblems, type OutletStatus, outletStatuses } from '../../outlets/outlet-status.ts';
-import type { CopyStatus } from '../../publish/standing.ts';
+import type { CopyStatus } from '../../publish/copy-status.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
 import { type ExportStatus, readExportStatus } from '../../reports/files/export-folder.ts';
@@ -168,7 +168,7 @@ async function readStatus(context: Context, workspaceId: string | undefined): Pr
 async function readPublishStatus(context: Context): Promise<StatusReport['publish']> {
   const { publish } = context.config;
   if (publish === null) return null;
-  const { describeCopyStatus, readCopyStatus } = await import('../../publish/standing.ts');
+  const { describeCopyStatus, readCopyStatus } = await import('../../publish/copy-status.ts');
   const standing = await readCopyStatus(publish, context.reader().connection, context.clock.now());
   return { standing, words: describeCopyStatus(standing) };
 }

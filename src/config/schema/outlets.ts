@@ -19,7 +19,7 @@ const commonSettings = {
   send: setting(z.enum(['credits', 'requests']), 'Choose what is sent: credits or requests', 'credits'),
   from_period: nullable(
     z.string().regex(PERIOD_FORM, { error: 'is not a month such as 2026-10' }),
-    'Give the first month that goes there, YYYY-MM, or remove the line and say it with `outlets begin --from`',
+    'Give the first month that goes there, YYYY-MM, or remove the line and give it with `outlets start --from`',
   ),
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
   ca_file: caFile,

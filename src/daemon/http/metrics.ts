@@ -295,7 +295,7 @@ function outletFamilies(measured: Measurements): Family[] {
   return [
     {
       name: 'outlet_sending',
-      help: '1 for a sending outlet, 0 for one that is paused, not begun, or begun with other settings.',
+      help: '1 for a sending outlet, 0 for one that is paused, not started, or started with other settings.',
       labels: ['outlet'],
       read: () => measured.outlets().map(({ name, state }) => [{ outlet: name }, state === 'sending' ? 1 : 0]),
     },

@@ -5,7 +5,7 @@ import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { PublishReport } from '../../publish/publish-ledger.ts';
-import { publishLag } from '../../publish/standing.ts';
+import { publishLag } from '../../publish/copy-status.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 import type { ReportedHealth } from '../reported-health.ts';
 

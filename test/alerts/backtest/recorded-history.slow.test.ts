@@ -208,7 +208,7 @@ function accuracyOf(world: World): object {
   return {
     likely: said('likely'),
     happened: said('happened'),
-    told_as_likely: months.length,
+    notified_as_likely: months.length,
     came_true: months.filter(([first]) => Number(first?.ended) >= Number(first?.threshold)).length,
     lead_days: middle(leads),
   };

@@ -88,10 +88,10 @@ it('says of a pace what was told as long as nothing has changed, and by what its
   }
   const { alerts } = parseJson((await world.run('alerts', '--json')).out);
   expect(alerts).toMatchObject([{ rule: 'jump', level: 'likely', tenant_id: 'acme' }]);
-  const { told, now } = parseJson((await world.run('alerts', 'explain', alerts[0].alert_id, '--json')).out);
-  expect(now.at).toBe(told.at);
-  expect(now.evidence.projection).toEqual(told.evidence.projection);
-  expect(now.summary).toBe(told.summary);
+  const { notified, now } = parseJson((await world.run('alerts', 'explain', alerts[0].alert_id, '--json')).out);
+  expect(now.at).toBe(notified.at);
+  expect(now.evidence.projection).toEqual(notified.evidence.projection);
+  expect(now.summary).toBe(notified.summary);
   const screen = await onTerminal(world, 'alerts', 'explain', alerts[0].alert_id);
   expect(screen).not.toMatch(/^ +Told/m);
   expect(screen).toMatch(/^Why +more requests: 5 credits each, 5 in 2026-01$/m);

@@ -16,14 +16,14 @@ it('shows and explains an alert, in words and as JSON', async () => {
   const npx = { PATH: process.env.PATH, npm_command: 'exec' };
   expect((await world.runWith(npx, 'alerts', 'explain', id)).out).toContain(`\n  npx usage-ledger alerts ack ${id}`);
   expect(explained.out).toContain(`usage-ledger alerts ack ${id} --note`);
-  const { told, now } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
-  expect(told).toMatchObject(now);
-  expect(told.evidence).toMatchObject({
+  const { notified, now } = parseJson((await world.run('alerts', 'explain', id, '--json')).out);
+  expect(notified).toMatchObject(now);
+  expect(notified.evidence).toMatchObject({
     threshold: { credits: 1007, baseline_credits: 7, baseline_period: '2026-01', ratio: 1.5 },
     split: { volume_credits: 7, intensity_credits: 8986 },
     entry_count: 3,
   });
-  expect(told.evidence).toEqual(payloads(world)[0]?.evidence);
+  expect(notified.evidence).toEqual(payloads(world)[0]?.evidence);
 
   const shown = parseJson((await world.run('alerts', 'show', id, '--json')).out);
   expect(shown.transitions).toMatchObject([{ change: 'fired', actor: 'run', muted_because: null }]);

@@ -224,7 +224,7 @@ describe('statement', () => {
 
   it('refuses a period that the ledger does not know, and contradictions', async () => {
     const world = await createBilled();
-    expect((await world.run('statement', '2031-01')).err).toContain('no usage in 2031-01');
+    expect((await world.run('statement', '2031-01')).err).toContain('the ledger has no data for 2031-01');
     expect((await world.run('statement', '2026-01', '--json', '--format', 'csv')).code).toBe(2);
     expect((await world.run('statement', '2026-1')).code).toBe(2);
   });
@@ -248,7 +248,7 @@ describe('export focus', () => {
     const world = await createBilled();
     const { out, err } = await world.run('export', 'focus', '--period', '2031-01');
     expect(out.trim().split('\n')).toHaveLength(1);
-    expect(err).toBe('no usage in 2031-01\n');
+    expect(err).toBe('the ledger has no data for 2031-01\n');
   });
 });
 

@@ -171,5 +171,5 @@ it('refuses what it cannot write', async () => {
     expect(await world.run(...argv)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
   }
   const nothing = await world.run('statement', '2020-01', '--each', '--out', 'out', '--format', 'html');
-  expect(nothing).toMatchObject({ code: 1, err: expect.stringContaining('no usage in 2020-01') });
+  expect(nothing).toMatchObject({ code: 1, err: expect.stringContaining('the ledger has no data for 2020-01') });
 });

@@ -130,7 +130,7 @@ export class People {
       rates: () => ratesCommand(tenant),
       names: () => ['tenants', 'import', NAMES_FILE, '--workspace', id],
       statement: () => ['statement', period, '--workspace', id, '--format', 'json'],
-      begin: () => ['outlets', 'begin', 'billing', '--yes', '--by', 'ada'],
+      begin: () => ['outlets', 'start', 'billing', '--yes', '--by', 'ada'],
       push: () => ['outlets', 'push'],
       replay: () => ['alerts', 'replay', '--all-dead'],
     };

@@ -23,7 +23,7 @@ export const syncFailedKind: SystemKind = {
   stopsReading: true,
   inhibits: { rank: 2 },
   docs: {
-    holds: 'a run failed; one that may pass by itself is told at the second in a row. By its cause:',
+    holds: 'a run failed; one that may pass by itself is notified at the second in a row. By its cause:',
   },
   causes: SYNC_CAUSES,
 };

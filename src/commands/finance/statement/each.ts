@@ -109,5 +109,5 @@ function reportStatements(
   cli.printResult(record, [kept === 0 ? words : `${words}; ${formatInteger(kept)} files already existed`]);
   const named = (ids: readonly string[]) => firstOf(ids.map(inertText), 5);
   if (estimates.length > 0) cli.note(`estimates, because the month is not closed: ${named(estimates)}`);
-  if (without.length > 0) cli.note(`no usage in ${period}: ${named(without)}`);
+  if (without.length > 0) cli.note(`the ledger has no data for ${period}: ${named(without)}`);
 }

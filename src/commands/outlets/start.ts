@@ -12,7 +12,7 @@ import { type CliCommand, type CliContext, reportingCommand, withStopSignal } fr
 import { BY_OPTION } from '../shared/options.ts';
 import { chosenOutlet, withReceiver } from './chosen.ts';
 
-interface BeginOptions {
+interface StartOptions {
   from?: string;
   yes?: boolean;
   by?: string;
@@ -20,15 +20,15 @@ interface BeginOptions {
 
 const MAX_NAMED_TENANTS = 10;
 
-export function beginCommand(cli: CliContext): CliCommand {
-  return reportingCommand('begin')
+export function startCommand(cli: CliContext): CliCommand {
+  return reportingCommand('start')
     .description('Show what would be sent, by month, and which tenants have no name there; start with --yes.')
     .argument('<name>', 'the outlet')
     .option('--from <period>', 'the first month to send, YYYY-MM (default: its `from_period`)')
     .option('--yes', 'start sending; without this it is only shown')
     .option(...BY_OPTION)
-    .examples('usage-ledger outlets begin billing --from 2026-10', 'usage-ledger outlets begin billing --yes')
-    .action((name: string, { from, yes = false, by = systemUser() }: BeginOptions) =>
+    .examples('usage-ledger outlets start billing --from 2026-10', 'usage-ledger outlets start billing --yes')
+    .action((name: string, { from, yes = false, by = systemUser() }: StartOptions) =>
       cli.withContext(async (context) => {
         const outlet = chosenOutlet(context.config, name);
         const first = from ?? outlet.fromPeriod;
@@ -58,7 +58,7 @@ export function beginCommand(cli: CliContext): CliCommand {
           return { workspace_id: workspaceId, tenant_id: tenantId };
         });
         if (cli.json) {
-          cli.printJson({ name, begun: yes, from_period: fromPeriod, months, tenants_without_name: unmapped });
+          cli.printJson({ name, started: yes, from_period: fromPeriod, months, tenants_without_name: unmapped });
           return;
         }
         cli.print(
@@ -81,7 +81,7 @@ export function beginCommand(cli: CliContext): CliCommand {
           );
           cli.print(`${counted(unmapped.length, 'tenant')} without ${outlet.customer}, held until set: ${names}`);
         }
-        const next = `\`usage-ledger outlets begin ${name} --from ${fromPeriod} --yes\``;
+        const next = `\`usage-ledger outlets start ${name} --from ${fromPeriod} --yes\``;
         cli.print(
           yes
             ? `${name} started: the daemon sends, or run \`usage-ledger outlets push\``
