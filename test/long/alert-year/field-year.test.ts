@@ -19,26 +19,26 @@ test('years like the field meet each target, and each message about them is docu
   const years: FieldResult[] = [];
   for (const seed of seeds) years.push(await playField({ ...FIELD_YEAR, seed }));
   for (const year of years) expectTrueMessages(year);
-  expect(missedTargets(sumScorecards(years.map(({ scorecard }) => scorecard)))).toEqual([]);
+  expect.soft(missedTargets(sumScorecards(years.map(({ scorecard }) => scorecard)))).toEqual([]);
 });
 
 /** Two judged months, July and August; every cause of the catalogue begins in one of them. */
 const SHORT = { tenants: 120, from: '2026-04', days: 110 };
 const JUDGED_DAYS = 62;
 
-describe('what tenants share is not news of each of them', () => {
+describe('a cause that tenants share does not notify about each of them', () => {
   test.each(CAUSE_NAMES)('%s', { timeout: 3_600_000 }, async (cause) => {
     const { tenants } = SHORT;
     const year = await playField({ ...SHORT, seed: seeds[0] ?? 1, causes: [cause] });
     expectTrueMessages(year);
-    expect(missedWithCause(year.scorecard, { tenants, days: JUDGED_DAYS })).toEqual([]);
+    expect.soft(missedWithCause(year.scorecard, { tenants, days: JUDGED_DAYS })).toEqual([]);
   });
 });
 
 function expectTrueMessages({ documentation, sentences, falseSentences }: FieldResult): void {
   const { missed, undocumented } = documentation;
-  expect({ missed, undocumented, falseSentences }).toEqual({ missed: [], undocumented: [], falseSentences: [] });
-  expect(sentences).toBeGreaterThan(50);
+  expect.soft({ missed, undocumented, falseSentences }).toEqual({ missed: [], undocumented: [], falseSentences: [] });
+  expect.soft(sentences).toBeGreaterThan(50);
 }
 
 async function playField(order: FieldOrder): Promise<FieldResult> {
