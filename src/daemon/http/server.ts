@@ -10,8 +10,8 @@ import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.t
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { isLoopbackHost, urlOf } from '../../net/local-address.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
-import { HTML_TYPE } from '../../reports/page/page-parts.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
+import { HTML_TYPE } from '../../reports/page/page-parts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';

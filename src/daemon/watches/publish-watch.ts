@@ -4,8 +4,8 @@ import { oneAtATime } from '../../core/one-at-a-time.ts';
 import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import type { PublishReport } from '../../publish/publish-ledger.ts';
 import { publishLag } from '../../publish/copy-status.ts';
+import type { PublishReport } from '../../publish/publish-ledger.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 import type { ReportedHealth } from '../reported-health.ts';
 
