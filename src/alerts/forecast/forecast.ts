@@ -1,5 +1,6 @@
 import { type Regime, regimeOf } from './change-point.ts';
 import { type Past, sum, usedBetween } from './past-days.ts';
+import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type Week, weekOf, weightAhead, weightOf } from './weekday-profile.ts';
 
 /** Credits that an open month comes to. In eight cases of ten it lies from `low` to `high`. */
@@ -12,6 +13,8 @@ export interface Forecast {
 /** A forecast with what is reached as good as certainly; null where there are too few days for that. */
 export interface Outlook extends Forecast {
   sure: bigint | null;
+  /** Credits of the month to date that are due to what the tenants of the workspace share; below zero after a shared fall. */
+  shared: bigint;
 }
 
 const LOW = 0.1;
@@ -28,7 +31,7 @@ const NOT_AGAIN = 0.5;
  * What an open month comes to: what it has, and a rest that goes on as it does now. Null where not even one day was read
  * from its beginning to its end.
  */
-export function forecastOf(current: bigint, past: Past): Outlook | null {
+export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOTHING_SHARED): Outlook | null {
   const { days, elapsed, lengths } = past;
   if (days.length === 0) return null;
   const left = Math.max(0, lengths[0] - elapsed);
@@ -44,14 +47,17 @@ export function forecastOf(current: bigint, past: Past): Outlook | null {
   const back = regime.rate === 0 ? regime.back * ahead : (rest * regime.back) / regime.rate;
   const factors = factorsOf(days, { left, noise, regime });
   const inBursts = noise >= BURSTY && byMonth === null && regime.days === days.length;
-  const early = inBursts ? Math.max(0, Number(current) - regime.rate * elapsed) : 0;
+  const early = inBursts ? Math.max(0, Number(current) - shared.credits - regime.rate * elapsed) : 0;
   const reached = (more: number, factor: number) =>
     current + BigInt(Math.round(Math.max(0, more * factor - early * NOT_AGAIN)));
+  // A shared change that still lasts may last as long again.
+  const lasts = left <= 0 ? 0 : (shared.lasting.factor - 1) * (Math.min(left, shared.lasting.days) / left);
   return {
-    low: reached(Math.min(rest, back), Math.min(1, quantile(factors, LOW))),
+    low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW))),
     likely: reached(rest, 1),
-    high: reached(Math.max(rest, back), Math.max(1, quantile(factors, HIGH))),
+    high: reached(Math.max(rest, back) * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH))),
     sure: isFew ? null : reached(rest, quantile(factors, SURE)),
+    shared: BigInt(Math.round(shared.credits)),
   };
 }
 
@@ -60,7 +66,8 @@ export type Heading = 'ahead' | 'wavering' | 'near' | 'behind' | 'unknown';
 
 export function headingOf(outlook: Outlook | null, limit: bigint): Heading {
   if (outlook === null || outlook.sure === null) return 'unknown';
-  const { sure, likely } = outlook;
+  // What all tenants share is reported once, for the workspace: a tenant heads for its limit by what it does itself.
+  const [sure, likely] = [outlook.sure - outlook.shared, outlook.likely - outlook.shared];
   if (sure >= limit) return 'ahead';
   if (sure * 10n >= limit * 9n) return 'wavering';
   return likely * 10n >= limit * 9n ? 'near' : 'behind';

@@ -32,6 +32,19 @@ export function readDays(reachedBefore: (daysAgo: number) => bigint | null): num
   return idle === 0 || began < 0 ? days : days.slice(0, began);
 }
 
+/** Returns the credits of each of the latest days, latest first, back to the first day that was read. */
+export function readAllDays(reachedBefore: (daysAgo: number) => bigint | null, daysBack: number): number[] {
+  const days: number[] = [];
+  let later = reachedBefore(0);
+  for (let day = 0; day < daysBack; day += 1) {
+    const earlier = reachedBefore(day + 1);
+    if (earlier === null || later === null) break;
+    days.push(Math.max(0, Number(later - earlier)));
+    later = earlier;
+  }
+  return days;
+}
+
 /** Credits between two moments, in days before now. */
 export function usedBetween(days: readonly number[], from: number, to: number): number {
   let used = 0;

@@ -10,7 +10,7 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
-import { DAYS_BACK, type Past, readDays } from './past-days.ts';
+import { DAYS_BACK, type Past, readAllDays, readDays } from './past-days.ts';
 import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
 import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
 
@@ -137,11 +137,32 @@ export class Curves {
   /** The past of a tenant, or of the workspace as a whole, seen from the open period. */
   of(periodKey: number, tenantKey: number | null): Past {
     const { nowMs } = this.sources;
-    const { marks, ends } = this.#days(periodKey);
+    const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
+    const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
+    const rest = (key: number): number | null => {
+      const then = this.reading(key, tenantKey, this.#monthOf(key).startMs + elapsedMs);
+      return then === null ? null : Math.max(0, Number(this.#state(key, tenantKey) - then));
+    };
+    return {
+      days: readDays(this.#reachedBefore(periodKey, tenantKey, DAYS_BACK)),
+      elapsed: elapsedMs / DAY_MS,
+      lengths: months.map(({ startMs, endMs }) => (endMs - startMs) / DAY_MS) as [number, number, number],
+      rests: [rest(periodKey - 1), rest(periodKey - 2)],
+    };
+  }
+
+  /** Credits of each of the latest days of a tenant, latest first, back to the first day that was read. */
+  dailyCredits(periodKey: number, tenantKey: number, daysBack: number): number[] {
+    return readAllDays(this.#reachedBefore(periodKey, tenantKey, daysBack), daysBack);
+  }
+
+  /** Returns a function of the days before now: credits by then, counted from the start of the open period. */
+  #reachedBefore(periodKey: number, tenantKey: number | null, daysBack: number): (daysAgo: number) => bigint | null {
+    const { marks, ends } = this.#days(daysBack)(periodKey);
     let month: number | null = null;
     let credits: readonly bigint[] = [];
     let between = 0n;
-    const reached = (daysAgo: number): bigint | null => {
+    return (daysAgo) => {
       const mark = marks[daysAgo] ?? null;
       if (mark === null) return null;
       if (mark.periodKey !== month) {
@@ -150,18 +171,6 @@ export class Curves {
         if (month < periodKey) between += this.#state(month, tenantKey);
       }
       return onTheWay(mark, (place) => credits[place] ?? 0n) - between;
-    };
-    const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
-    const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
-    const rest = (key: number): number | null => {
-      const then = this.reading(key, tenantKey, this.#monthOf(key).startMs + elapsedMs);
-      return then === null ? null : Math.max(0, Number(this.#state(key, tenantKey) - then));
-    };
-    return {
-      days: readDays(reached),
-      elapsed: elapsedMs / DAY_MS,
-      lengths: months.map(({ startMs, endMs }) => (endMs - startMs) / DAY_MS) as [number, number, number],
-      rests: [rest(periodKey - 1), rest(periodKey - 2)],
     };
   }
 
@@ -210,9 +219,15 @@ export class Curves {
   }
 
   /** Where now lies and the days before it, seen from an open period: by places among the entries that end days of their month. */
-  readonly #days = oncePerKey((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } => {
+  readonly #days = oncePerKey((daysBack: number) =>
+    oncePerKey((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } =>
+      this.#daysBack(periodKey, daysBack),
+    ),
+  );
+
+  #daysBack(periodKey: number, daysBack: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } {
     const ends = new Map<number, number[]>();
-    const marks = Array.from({ length: DAYS_BACK + 1 }, (_, daysAgo) => {
+    const marks = Array.from({ length: daysBack + 1 }, (_, daysAgo) => {
       const atMs = this.sources.nowMs - daysAgo * DAY_MS;
       const mark = this.#markOf(this.#monthAt(periodKey, atMs), atMs);
       if (mark === null) return null;
@@ -223,7 +238,7 @@ export class Curves {
       return { ...mark, earlier: placeOf(mark.earlier), later: mark.later === null ? null : placeOf(mark.later) };
     });
     return { marks, ends };
-  });
+  }
 
   /** What a period comes to of all tenants. */
   readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));

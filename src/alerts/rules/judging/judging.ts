@@ -5,7 +5,9 @@ import { figuresReader } from '../../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import type { CreditHistory } from '../../figures/threshold.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
-import { forecastOf, type Outlook } from '../../forecast/forecast.ts';
+import type { Outlook } from '../../forecast/forecast.ts';
+import { forecastMonth } from '../../forecast/forecast-month.ts';
+import { TenantSample } from '../../forecast/tenant-sample.ts';
 import type { Curves } from '../../forecast/usage-history.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
@@ -42,12 +44,10 @@ export interface Judging extends JudgingSources {
 export function createJudging(sources: JudgingSources): Judging {
   const { connection, nowMs } = sources.merged;
   const figures = figuresReader(connection);
-  const outlooks = oncePerKey((periodKey: number) =>
-    oncePerKey((tenantKey: number | null) => {
-      const current = sources.curves.reading(periodKey, tenantKey, nowMs);
-      return current === null ? null : forecastOf(current, sources.curves.of(periodKey, tenantKey));
-    }),
-  );
+  const outlooks = oncePerKey((periodKey: number) => {
+    const sample = new TenantSample(sources.curves, periodKey);
+    return oncePerKey((tenantKey: number | null) => forecastMonth(sources.curves, { sample, periodKey, tenantKey }));
+  });
   return {
     ...sources,
     connection,

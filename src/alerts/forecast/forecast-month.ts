@@ -1,0 +1,34 @@
+import { forecastOf, type Outlook } from './forecast.ts';
+import { forecastByHabit, hasFewActiveDays, isIntermittent } from './intermittent.ts';
+import { withoutShared } from './shared-factor.ts';
+import { HABIT_DAYS, type TenantSample } from './tenant-sample.ts';
+import type { Curves } from './usage-history.ts';
+
+interface OpenMonth {
+  sample: TenantSample;
+  periodKey: number;
+  /** Null for the workspace. */
+  tenantKey: number | null;
+}
+
+/**
+ * Forecasts an open month. The workspace is forecast from its days as they are, a tenant from its days without the factor
+ * that the tenants share, and a tenant that is active on few days by its habits. Returns null where there is too little
+ * past.
+ */
+export function forecastMonth(curves: Curves, month: OpenMonth): Outlook | null {
+  const { sample, periodKey, tenantKey } = month;
+  const current = curves.reading(periodKey, tenantKey, curves.sources.nowMs);
+  if (current === null) return null;
+  const past = curves.of(periodKey, tenantKey);
+  if (tenantKey === null) return forecastOf(current, past);
+  if (hasFewActiveDays(past.days)) {
+    const days = curves.dailyCredits(periodKey, tenantKey, HABIT_DAYS);
+    const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
+    const left = Math.max(0, past.lengths[0] - past.elapsed);
+    const byHabit = isIntermittent(days) ? forecastByHabit(current, { days, left, others }) : null;
+    if (byHabit !== null) return byHabit;
+  }
+  const own = withoutShared(past, sample.factors());
+  return forecastOf(current, own.past, own.shared);
+}

@@ -1,0 +1,153 @@
+import type { Outlook } from './forecast.ts';
+
+/** A tenant active on fewer of the latest 28 days is forecast by its habits instead of a rate. */
+const MIN_ACTIVE_DAYS = 10;
+const RECENT_DAYS = 28;
+/** Idle days that end a stretch of activity. */
+const PAUSE_DAYS = 7;
+/** Days over which a stretch and the pause before it are measured. */
+const MAX_STRETCH_DAYS = 120;
+const MAX_PAUSE_DAYS = 90;
+/** A moment of the past needs this many days of history before it. */
+const MIN_DAYS_BEFORE = 28;
+
+/** Moments of other tenants are this much farther away, and count for this part of a moment of the tenant's own. */
+const OTHERS_DISTANCE = 1;
+const OTHERS_WEIGHT = 0.3;
+/** The forecast is taken from the nearest moments with this total weight. */
+const NEIGHBOUR_WEIGHT = 24;
+const MAX_NEIGHBOURS = 80;
+/** With fewer moments to compare with there is no forecast. */
+const MIN_NEIGHBOURS = 5;
+/** How much less than in full a tenant's own level is scaled to its current one, for a level known from a single active day. */
+const LEVEL_SHRINKAGE = 0.7;
+
+const LOW = 0.1;
+const HIGH = 0.9;
+
+/** Returns whether a tenant with a past is active on too few days to have a rate. `days`: credits a day, latest first. */
+export function isIntermittent(days: readonly number[]): boolean {
+  return hasFewActiveDays(days) && days.slice(RECENT_DAYS).some((credits) => credits > 0);
+}
+
+/** Returns whether the latest 28 days have too few active ones for a rate; a new tenant and one that returns have, too. */
+export function hasFewActiveDays(days: readonly number[]): boolean {
+  return activeDays(days, 0) < MIN_ACTIVE_DAYS;
+}
+
+/**
+ * Forecasts an open month of an intermittent tenant from its own past: the moments at which it had been active in the
+ * same way (days since the pause, active days, credits per active day), and the credits of the days after them. Moments
+ * of `others`, intermittent tenants of the same workspace, complete a short past. `days` are the tenant's daily credits,
+ * latest first, and `left` is the rest of the month in days. Returns null if there is too little past.
+ */
+export function forecastByHabit(
+  current: bigint,
+  { days, left, others }: { days: readonly number[]; left: number; others: () => readonly (readonly number[])[] },
+): Outlook | null {
+  const now = stretchAt(days, 0);
+  const ahead = Math.max(1, Math.round(left));
+  const moments = momentsOf(days, now, { ahead, isOwn: true });
+  if (moments.length < NEIGHBOUR_WEIGHT) {
+    for (const other of others()) moments.push(...momentsOf(other, now, { ahead, isOwn: false }));
+  }
+  if (moments.length < MIN_NEIGHBOURS) return null;
+  const near = nearest(moments);
+  const part = left < 1 ? left : 1;
+  const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
+  const low = reached(LOW);
+  // Habits say less than a rate: a limit counts as reached only if nine cases of ten reach it.
+  return { low, likely: reached(0.5), high: reached(HIGH), sure: low, shared: 0n };
+}
+
+/** How a tenant was active up to a moment: the stretch without a pause of a week, and the pause before it. */
+interface Stretch {
+  /** Days since it began, and those of them with usage. */
+  age: number;
+  active: number;
+  /** Credits per active day. */
+  level: number;
+  /** Idle days before it. */
+  pause: number;
+  /** Active days of the latest 28. */
+  recent: number;
+}
+
+interface Moment {
+  distance: number;
+  weight: number;
+  /** Credits of the days after it, at the tenant's current level. */
+  rest: number;
+}
+
+function stretchAt(days: readonly number[], at: number): Stretch {
+  let [age, active, used, idle] = [0, 0, 0, 0];
+  for (let day = at; day < Math.min(days.length, at + MAX_STRETCH_DAYS) && idle < PAUSE_DAYS; day += 1) {
+    const credits = days[day] ?? 0;
+    idle = credits > 0 ? 0 : idle + 1;
+    if (credits <= 0) continue;
+    age = day - at + 1;
+    active += 1;
+    used += credits;
+  }
+  const before = at + age;
+  const next = days.slice(before, before + MAX_PAUSE_DAYS).findIndex((credits) => credits > 0);
+  const pause = next < 0 ? Math.max(0, Math.min(MAX_PAUSE_DAYS, days.length - before)) : next;
+  return { age, active, level: active === 0 ? 0 : used / active, pause, recent: activeDays(days, at) };
+}
+
+/** Returns the moments of a past that can be compared with now: active days whose next `ahead` days are known. */
+function momentsOf(
+  days: readonly number[],
+  now: Stretch,
+  { ahead, isOwn }: { ahead: number; isOwn: boolean },
+): Moment[] {
+  const moments: Moment[] = [];
+  for (let at = ahead; at + MIN_DAYS_BEFORE <= days.length; at += 1) {
+    if ((days[at] ?? 0) <= 0) continue;
+    const then = stretchAt(days, at);
+    let rest = 0;
+    for (let day = at - ahead; day < at; day += 1) rest += days[day] ?? 0;
+    const shrinkage = isOwn ? LEVEL_SHRINKAGE / Math.sqrt(Math.max(1, Math.min(now.active, then.active))) : 0;
+    const level = now.level <= 0 || then.level <= 0 ? 1 : (now.level / then.level) ** (1 - shrinkage);
+    const distance =
+      apart(now.age, then.age) +
+      apart(now.active, then.active) +
+      0.3 * apart(now.recent, then.recent) +
+      0.2 * apart(now.pause, then.pause) +
+      (isOwn ? 0 : OTHERS_DISTANCE);
+    moments.push({ distance, weight: isOwn ? 1 : OTHERS_WEIGHT, rest: rest * level });
+  }
+  return moments;
+}
+
+function apart(a: number, b: number): number {
+  return Math.abs(Math.log((a + 1) / (b + 1)));
+}
+
+function nearest(moments: Moment[]): Moment[] {
+  const ascending = moments.sort((a, b) => a.distance - b.distance);
+  let weight = 0;
+  const count = ascending.findIndex((moment) => {
+    weight += moment.weight;
+    return weight >= NEIGHBOUR_WEIGHT;
+  });
+  return ascending.slice(0, count < 0 ? MAX_NEIGHBOURS : Math.min(count + 1, MAX_NEIGHBOURS));
+}
+
+function quantileOf(moments: readonly Moment[], part: number): number {
+  const ascending = [...moments].sort((a, b) => a.rest - b.rest);
+  const total = ascending.reduce((sum, { weight }) => sum + weight, 0);
+  let weight = 0;
+  const found = ascending.find((moment) => {
+    weight += moment.weight;
+    return weight >= part * total;
+  });
+  return found?.rest ?? 0;
+}
+
+function activeDays(days: readonly number[], at: number): number {
+  let active = 0;
+  for (let day = at; day < Math.min(days.length, at + RECENT_DAYS); day += 1) if ((days[day] ?? 0) > 0) active += 1;
+  return active;
+}

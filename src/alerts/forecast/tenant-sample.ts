@@ -1,0 +1,66 @@
+import { once } from '../../core/one-at-a-time.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
+import { hasFewActiveDays, isIntermittent } from './intermittent.ts';
+import { DAYS_BACK } from './past-days.ts';
+import { sharedFactors } from './shared-factor.ts';
+import type { Curves } from './usage-history.ts';
+
+/** Enough for a median; reading more of a large workspace would only take longer. */
+const MAX_TENANTS = 60;
+/** Intermittent tenants whose past completes the short past of another one. */
+const MAX_INTERMITTENT = 12;
+/** Habits show in months, not in weeks. */
+export const HABIT_DAYS = 400;
+
+const bounds = preparedSql('SELECT min(tenant_key), max(tenant_key) FROM tenant_usage WHERE period_key = ?', 'raw');
+const nextTenant = preparedSql(
+  'SELECT tenant_key FROM tenant_usage WHERE period_key = ? AND tenant_key > ? ORDER BY tenant_key LIMIT 1',
+  'pluck',
+);
+
+/** A sample of the tenants that had a record in the previous month, evenly spread over their keys. */
+export class TenantSample {
+  readonly #curves: Curves;
+  readonly #periodKey: number;
+
+  constructor(curves: Curves, periodKey: number) {
+    this.#curves = curves;
+    this.#periodKey = periodKey;
+  }
+
+  /** The factor that the tenants share on each day, latest first; see `sharedFactors`. */
+  readonly factors = once((): readonly number[] => sharedFactors(this.#histories().map(({ days }) => days)));
+
+  /** Daily credits of the intermittent tenants of the sample, latest first. */
+  readonly intermittent = once((): readonly { tenantKey: number; days: readonly number[] }[] =>
+    this.#histories()
+      .filter(({ days }) => hasFewActiveDays(days))
+      .slice(0, MAX_INTERMITTENT)
+      .map(({ tenantKey }) => ({ tenantKey, days: this.#curves.dailyCredits(this.#periodKey, tenantKey, HABIT_DAYS) }))
+      .filter(({ days }) => isIntermittent(days)),
+  );
+
+  readonly #histories = once(() =>
+    this.#tenants().map((tenantKey) => ({
+      tenantKey,
+      days: this.#curves.dailyCredits(this.#periodKey, tenantKey, DAYS_BACK),
+    })),
+  );
+
+  #tenants(): number[] {
+    const { connection } = this.#curves.sources;
+    const before = this.#periodKey - 1;
+    const [first, last] = bounds(connection).get(before) as [number | null, number | null];
+    if (first === null || last === null) return [];
+    const stride = Math.floor((last - first) / MAX_TENANTS);
+    const tenants: number[] = [];
+    let after = first - 1;
+    while (tenants.length <= MAX_TENANTS) {
+      const found = nextTenant(connection).get(before, after) as number | undefined;
+      if (found === undefined) return tenants;
+      tenants.push(found);
+      after = Math.max(found, found + stride - 1);
+    }
+    return tenants;
+  }
+}
