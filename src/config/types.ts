@@ -166,6 +166,10 @@ export interface AlertRuleSettings {
   baseline: 'previous' | 'same_month_last_year';
   /** `min_amount`: in the currency of the rate card, major units; smaller changes raise no alert; 0 by default. */
   minAmount: number;
+  /** `critical_share`: an increase of this part of the workspace's previous month is critical; 0.005 by default. */
+  criticalShare: number;
+  /** `critical_amount`: replaces `critical_share`, in the currency of the rate card, major units; 0, the default: it does not. */
+  criticalAmount: number;
   /** `pace_min_fraction`: part of the month that must have passed before its pace is judged; 0.1 by default. */
   paceMinFraction: number;
 }

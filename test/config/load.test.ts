@@ -185,6 +185,10 @@ describe('what a file means', () => {
             minCredits: 1000,
             baseline: 'previous',
             minAmount: 0,
+      criticalShare: 0.005,
+      criticalAmount: 0,
+            criticalShare: 0.005,
+            criticalAmount: 0,
             paceMinFraction: 0.1,
             tenants: [],
           },
@@ -250,6 +254,8 @@ workspaces:${WORKSPACE}    alerts:
       minCredits: 1000,
       baseline: 'same_month_last_year' as const,
       minAmount: 0,
+      criticalShare: 0.005,
+      criticalAmount: 0,
       paceMinFraction: 0.1,
     };
     expect(config.workspaces[0]?.alerts).toEqual({

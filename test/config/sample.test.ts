@@ -54,7 +54,7 @@ test('the sample shows the defaults as they are', async () => {
 test('what the sample shows in comments is valid as well', async () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|baseline:|min_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
+      /^( +)# (- type|token:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');

@@ -13,8 +13,6 @@ export interface Forecast {
 /** A forecast with what is reached as good as certainly; null where there are too few days for that. */
 export interface Outlook extends Forecast {
   sure: bigint | null;
-  /** Credits of the month to date that are due to what the tenants of the workspace share; below zero after a shared fall. */
-  shared: bigint;
 }
 
 const LOW = 0.1;
@@ -57,7 +55,6 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
     likely: reached(rest, 1),
     high: reached(Math.max(rest, back) * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH))),
     sure: isFew ? null : reached(rest, quantile(factors, SURE)),
-    shared: BigInt(Math.round(shared.credits)),
   };
 }
 
@@ -66,8 +63,7 @@ export type Heading = 'ahead' | 'wavering' | 'near' | 'behind' | 'unknown';
 
 export function headingOf(outlook: Outlook | null, limit: bigint): Heading {
   if (outlook === null || outlook.sure === null) return 'unknown';
-  // What all tenants share is reported once, for the workspace: a tenant heads for its limit by what it does itself.
-  const [sure, likely] = [outlook.sure - outlook.shared, outlook.likely - outlook.shared];
+  const { sure, likely } = outlook;
   if (sure >= limit) return 'ahead';
   if (sure * 10n >= limit * 9n) return 'wavering';
   return likely * 10n >= limit * 9n ? 'near' : 'behind';

@@ -5,6 +5,9 @@ const MIN_ACTIVE_DAYS = 10;
 const RECENT_DAYS = 28;
 /** Idle days that end a stretch of activity. */
 const PAUSE_DAYS = 7;
+/** A pause between two stretches that shows a habit, and how many of them do. */
+const HABITUAL_PAUSE_DAYS = 14;
+const MIN_HABITUAL_PAUSES = 2;
 /** Days over which a stretch and the pause before it are measured. */
 const MAX_STRETCH_DAYS = 120;
 const MAX_PAUSE_DAYS = 90;
@@ -25,14 +28,24 @@ const LEVEL_SHRINKAGE = 0.7;
 const LOW = 0.1;
 const HIGH = 0.9;
 
+/** Returns whether a tenant pauses out of habit: twice or more, for two weeks or more, between days of use. */
+export function pausesByHabit(days: readonly number[]): boolean {
+  let [pauses, idle] = [0, Number.NEGATIVE_INFINITY];
+  for (const credits of days) {
+    if (credits > 0 && idle >= HABITUAL_PAUSE_DAYS) pauses += 1;
+    idle = credits > 0 ? 0 : idle + 1;
+  }
+  return pauses >= MIN_HABITUAL_PAUSES;
+}
+
 /** Returns whether a tenant with a past is active on too few days to have a rate. `days`: credits a day, latest first. */
 export function isIntermittent(days: readonly number[]): boolean {
   return hasFewActiveDays(days) && days.slice(RECENT_DAYS).some((credits) => credits > 0);
 }
 
 /** Returns whether the latest 28 days have too few active ones for a rate; a new tenant and one that returns have, too. */
-export function hasFewActiveDays(days: readonly number[]): boolean {
-  return activeDays(days, 0) < MIN_ACTIVE_DAYS;
+export function hasFewActiveDays(days: readonly number[], from = 0): boolean {
+  return activeDays(days, from) < MIN_ACTIVE_DAYS;
 }
 
 /**
@@ -57,7 +70,7 @@ export function forecastByHabit(
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
   const low = reached(LOW);
   // Habits say less than a rate: a limit counts as reached only if nine cases of ten reach it.
-  return { low, likely: reached(0.5), high: reached(HIGH), sure: low, shared: 0n };
+  return { low, likely: reached(0.5), high: reached(HIGH), sure: low };
 }
 
 /** How a tenant was active up to a moment: the stretch without a pause of a week, and the pause before it. */
@@ -65,7 +78,7 @@ interface Stretch {
   /** Days since it began, and those of them with usage. */
   age: number;
   active: number;
-  /** Credits per active day. */
+  /** Credits per active day without the first one, which is used in part; 0 while there is no other. */
   level: number;
   /** Idle days before it. */
   pause: number;
@@ -81,7 +94,7 @@ interface Moment {
 }
 
 function stretchAt(days: readonly number[], at: number): Stretch {
-  let [age, active, used, idle] = [0, 0, 0, 0];
+  let [age, active, used, first, idle] = [0, 0, 0, 0, 0];
   for (let day = at; day < Math.min(days.length, at + MAX_STRETCH_DAYS) && idle < PAUSE_DAYS; day += 1) {
     const credits = days[day] ?? 0;
     idle = credits > 0 ? 0 : idle + 1;
@@ -89,11 +102,12 @@ function stretchAt(days: readonly number[], at: number): Stretch {
     age = day - at + 1;
     active += 1;
     used += credits;
+    first = credits;
   }
   const before = at + age;
   const next = days.slice(before, before + MAX_PAUSE_DAYS).findIndex((credits) => credits > 0);
   const pause = next < 0 ? Math.max(0, Math.min(MAX_PAUSE_DAYS, days.length - before)) : next;
-  return { age, active, level: active === 0 ? 0 : used / active, pause, recent: activeDays(days, at) };
+  return { age, active, level: active < 2 ? 0 : (used - first) / (active - 1), pause, recent: activeDays(days, at) };
 }
 
 /** Returns the moments of a past that can be compared with now: active days whose next `ahead` days are known. */
@@ -150,4 +164,9 @@ function activeDays(days: readonly number[], at: number): number {
   let active = 0;
   for (let day = at; day < Math.min(days.length, at + RECENT_DAYS); day += 1) if ((days[day] ?? 0) > 0) active += 1;
   return active;
+}
+
+/** Returns the number of days with usage between two moments, in days before now. */
+export function activeDaysIn(days: readonly number[], from: number, to: number): number {
+  return days.slice(Math.max(0, Math.floor(from)), Math.ceil(to)).filter((credits) => credits > 0).length;
 }

@@ -2,13 +2,19 @@ import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { isReadElsewhereSql } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
+/** A settled alert is on record only, once its workspace was read again more than this many days later. */
+const SETTLED_DAYS = 7;
+
 /**
- * SQL condition for rows of `alerts` (named `a`) that may need attention. Excluded are pending alerts, acknowledged
- * alerts of settled months, unchanged baselines of the first sync, alerts labelled `false` until they begin again, and
- * alerts of workspaces that another ledger reads.
+ * SQL for the rows of `alerts` (named `a`) that somebody can still act on. Not among them: alerts that wait to be
+ * confirmed; acknowledged alerts of a settled month; alerts that settled more than seven days ago; conditions that the
+ * first sync of a workspace found, until they change; alerts with the feedback `false`, until they begin again; alerts of
+ * a workspace that another ledger reads now.
  */
 export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
+  AND NOT (a.level = 'settled' AND EXISTS (SELECT 1 FROM runs r WHERE r.workspace_key = a.workspace_key
+    AND r.applied_seq IS NOT NULL AND r.finished_at > strftime('%Y-%m-%dT%H:%M:%fZ', a.last_changed_at, '+${SETTLED_DAYS} days')))
   AND NOT EXISTS (SELECT 1 FROM alert_transitions seed
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND coalesce((SELECT f.label <> 'false' OR f.at < a.began_at FROM alert_feedback f

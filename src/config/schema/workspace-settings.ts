@@ -35,6 +35,16 @@ const ruleSettings = {
     'Give an amount in the currency of the rate card, 0 or more, such as 50',
     0,
   ),
+  critical_share: setting(
+    numeric(z.number().min(0).max(1)),
+    "Give a part of the workspace's previous month, 0 to 1, such as 0.005",
+    0.005,
+  ),
+  critical_amount: setting(
+    numeric(z.number().min(0)),
+    'Give an amount in the currency of the rate card, 0 or more, such as 200',
+    0,
+  ),
   pace_min_fraction: setting(numeric(z.number().min(0.01).max(1)), 'Give a fraction of the month, 0.01 to 1', 0.1),
 };
 

@@ -148,18 +148,9 @@ describe('new spend', () => {
       previous: whole(previous),
       hadCredits: false,
       floor: 1000n,
-      criticalFrom: () => 100_000n,
       likely: () => null,
       ...changes,
     });
-
-  it('is critical from what a jump of another tenant comes to', () => {
-    const severityOf = (current: bigint) => {
-      const judged = spend(current, null);
-      return judged.verdict === 'holds' && judged.finding.severity;
-    };
-    expect([99_999n, 100_000n].map(severityOf)).toEqual(['warning', 'critical']);
-  });
 
   it('begins at the floor after a period without any, and never divides', () => {
     for (const previous of [null, 0n]) {

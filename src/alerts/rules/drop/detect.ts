@@ -23,6 +23,7 @@ import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '..
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
 import { afterFirst } from '../judging/first-month.ts';
+import { isIntermittentTenant } from '../judging/habits.ts';
 import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
 import { AWAITED_MS } from '../new-spend/rename.ts';
 import { renames } from '../new-spend/renames.ts';
@@ -95,7 +96,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   // A tenant notified as renamed is not notified as a drop in later months.
   const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
   return {
-    judgement: goesOn ? clear(true) : said,
+    judgement: goesOn || (said.verdict === 'holds' && isIntermittentTenant(judging, tenant)) ? clear(true) : said,
     built,
     detail,
     threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,

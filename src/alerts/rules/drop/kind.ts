@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const dropKind: UsageKind = {
-  version: 5,
+  version: 6,
   title: 'fall',
   severity: 'warning',
   levels: { settled: 'kept', settledGoesToDigest: true },

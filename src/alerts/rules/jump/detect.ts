@@ -1,4 +1,6 @@
+import type { AlertRuleSettings } from '../../../config/types.ts';
 import { minorDigits } from '../../../core/money.ts';
+import { addPeriods } from '../../../core/period.ts';
 import { buildThreshold, type Threshold } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { firstWeeks } from '../../forecast/first-weeks.ts';
@@ -7,7 +9,9 @@ import { asWarning, type Judgement, UNDECIDED } from '../judgement.ts';
 import { type Conditions, type PeriodLook, SLACK } from '../judging/candidates.ts';
 import { comparedOf } from '../judging/compared.ts';
 import { afterFirst } from '../judging/first-month.ts';
+import { habitualMonth, isIntermittentTenant } from '../judging/habits.ts';
 import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
+import { byMateriality } from '../judging/materiality.ts';
 import type { Detection, Known, Said } from '../rule.ts';
 import { judgeJump } from './judge-jump.ts';
 
@@ -29,7 +33,8 @@ function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Condi
     ratio: settings.leastRatio,
     floor: settings.leastFloor,
   };
-  const where = `prev.credits_used > 0 AND (${jumped})`;
+  const where = `(prev.credits_used > 0 AND (${jumped}))
+    OR (coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @elapsed * @floor)`;
   const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
   // Where the recent days begin in the entries.
   const recent = tells ? curves.between(periodKey, RECENT_DAYS) : null;
@@ -62,21 +67,27 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const firing = known?.firing ?? null;
   const outlook = () => judging.outlook(periodKey, tenantKey);
   const heads = (limit: bigint) => () => (known !== null || mayHead(judging, tenant, limit) ? outlook() : null);
-  const judge = (built: Threshold | null, foretells: boolean): Judgement =>
+  const judge = (built: Threshold | null, foretells: boolean, compared = previous): Judgement =>
     judgeJump({
       current,
       phase,
       firing,
       paceMinFraction: own.paceMinFraction,
-      previous: { figures: previous, usable: previousComplete },
+      previous: { figures: compared, usable: previousComplete },
       threshold: built,
       outlook: foretells && built !== null ? heads(built.credits) : null,
     });
   let built = buildThreshold(period, historyOf(judging, tenant), own);
   let judgement = judge(built, true);
+  const isUnsure = judgement.verdict === 'holds' || known !== null;
+  const habitual = isUnsure || (previous?.credits ?? 0n) <= 0n ? habitualThreshold(judging, tenant, own) : null;
+  if (habitual !== null) {
+    built = habitual;
+    judgement = judge(built, true, { credits: built.baseline, requests: 0n });
+  }
   // Earlier periods are read last: that is slow, and the rule seldom needs them.
   let detail: string | null = null;
-  if (judgement.verdict === 'holds' && !isPastFirst(judging, tenant, 1)) {
+  if (habitual === null && judgement.verdict === 'holds' && !isPastFirst(judging, tenant, 1)) {
     built = afterFirst(judging, tenant, 1);
     const early = built === null ? afterFirstWeeks(judging, tenant) : null;
     if (early !== null) ({ built, detail } = early);
@@ -87,15 +98,44 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     judgement = UNDECIDED;
   }
   const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
+  const forecast = isForetold ? outlook() : null;
+  if (built !== null && detail === null) {
+    judgement = byMateriality(judging, judgement, {
+      periodKey,
+      tenantKey,
+      current,
+      baseline: built.baseline,
+      outlook: forecast,
+    });
+  }
   const compared = comparedOf(judging, tenant, built);
   return {
     judgement,
     built,
     detail,
     previous: compared,
-    forecast: isForetold ? outlook() : null,
+    forecast,
     threshold: built?.credits ?? null,
   };
+}
+
+/**
+ * Returns the threshold of a tenant that its previous month says little about: one that is active on few days, pauses out
+ * of habit, or used nothing in that month. Null for any other tenant, and where it used nothing within a year.
+ */
+function habitualThreshold(judging: Judging, tenant: TenantFacts, own: AlertRuleSettings): Threshold | null {
+  const returns = (tenant.previous?.credits ?? 0n) <= 0n;
+  const isByHabit =
+    returns ||
+    (own.baseline === 'previous' && isPastFirst(judging, tenant, 1) && isIntermittentTenant(judging, tenant));
+  const month = isByHabit ? habitualMonth(judging, tenant) : null;
+  if (month === null) return null;
+  const { period } = judging.factsOf(tenant.periodKey);
+  const built = buildThreshold(period, (months) => (months === 1 ? month.credits : null), {
+    ...own,
+    baseline: 'previous',
+  });
+  return built === null ? null : { ...built, period: addPeriods(period, -month.monthsBefore) };
 }
 
 /** Only a month that is ahead of a straight line to its limit, or whose latest days stand out, begins to wait. */

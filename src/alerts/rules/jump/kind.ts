@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const jumpKind: UsageKind = {
-  version: 7,
+  version: 8,
   title: 'jump',
   severity: 'both',
   levels: { fromForecast: true, settled: 'kept' },
@@ -13,5 +13,6 @@ export const jumpKind: UsageKind = {
       happened: '`C >= T` already; what is missing can only add to it',
       settled: 'the period is over and settled, and `C >= T`',
     },
+    severity: 'critical from `critical_share`; else, and once settled, a warning',
   },
 };

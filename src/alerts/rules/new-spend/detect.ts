@@ -1,11 +1,13 @@
 import type { Period } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { floorCredits, jumpThreshold } from '../../figures/threshold.ts';
+import { floorCredits } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { isGone } from '../drop/detect.ts';
 import { asWarning, clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
+import { hasUsedWithinYear } from '../judging/habits.ts';
 import type { Judging, TenantFacts } from '../judging/judging.ts';
+import { byMateriality } from '../judging/materiality.ts';
 import type { Detection, Known, Said } from '../rule.ts';
 import { renames } from './renames.ts';
 
@@ -43,12 +45,16 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
       previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
       hadCredits,
       floor,
-      criticalFrom: () => jumpThreshold(meanOf(judging, periodKey - 1), own),
       likely: () => outlook()?.likely ?? null,
     });
   const hopeful = judge(false);
   const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
-  const judgement = had ? judge(true) : hopeful;
+  const returns = hopeful.verdict === 'holds' && hasUsedWithinYear(judging, tenant);
+  const forecast = hopeful.verdict === 'holds' ? outlook() : null;
+  const judgement = byMateriality(judging, had || returns ? judge(true) : hopeful, {
+    ...{ periodKey, tenantKey, baseline: 0n, outlook: forecast },
+    current: (tenant.current ?? NO_USAGE).credits,
+  });
   // Whose new id the open alert says that it is.
   const told = known?.former() ?? null;
   const found = told !== null && isGone(judging, periodKey, told) ? told : renames(judging).formerOf(tenantKey);
@@ -58,13 +64,8 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     threshold: floor,
     former,
     detail: known === null && judgement.verdict !== 'holds' ? null : backSince(judging, tenant),
-    forecast: judgement.verdict === 'holds' ? outlook() : null,
+    forecast: judgement.verdict === 'holds' ? forecast : null,
   };
-}
-
-function meanOf({ total }: Judging, periodKey: number): bigint {
-  const { figures, tenants } = total(periodKey);
-  return figures === null ? 0n : figures.credits / BigInt(tenants);
 }
 
 const lastUseOf = preparedSql(
@@ -89,8 +90,6 @@ export interface NewSpendInput {
   hadCredits: boolean;
   /** Credits below which a newcomer is no news. */
   floor: bigint;
-  /** Credits from which on it is as much as a jump of another tenant; asked only of one that is news. */
-  criticalFrom: () => bigint;
   /** What the open period comes to; null when nothing says so. Asked only of one that is news. */
   likely: () => bigint | null;
 }
@@ -99,21 +98,13 @@ export interface NewSpendInput {
  * A tenant that uses credits in a period and had none in the one before: no record, or one of zero. There is no ratio
  * to form, so the floor alone decides. Says nothing while the period before may just not have been read to its end.
  */
-export function judgeNewSpend({
-  current,
-  previous,
-  hadCredits,
-  floor,
-  criticalFrom,
-  likely,
-}: NewSpendInput): Judgement {
+export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: NewSpendInput): Judgement {
   if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
   if (current > 0n && current >= floor) {
     // It has grown when more is to be expected than was told: that its month goes on is no growth.
     const expected = likely();
     const measure = expected !== null && expected > current ? expected : current;
-    const severity = current >= criticalFrom() ? 'critical' : 'warning';
-    return holds({ level: 'happened', severity, threshold: floor, measure });
+    return holds({ level: 'happened', severity: 'warning', threshold: floor, measure });
   }
   return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
 }

@@ -2,9 +2,10 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { buildThreshold, type CreditHistory } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
-import { clear } from '../judgement.ts';
+import { clear, type Judgement } from '../judgement.ts';
 import { comparedFigures } from '../judging/compared.ts';
 import type { Judging } from '../judging/judging.ts';
+import { byMateriality } from '../judging/materiality.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
 import type { Detection, Known, Said } from '../rule.ts';
 
@@ -32,7 +33,12 @@ function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): 
     threshold: built,
     outlook: built === null ? null : outlook,
   });
-  const judgement = tenants < FEW_TENANTS ? clear(true) : judged;
+  const judgedByValue = (by: Judgement): Judgement =>
+    byMateriality(judging, by, {
+      ...{ periodKey, tenantKey: null, current: current.credits, baseline: built?.baseline ?? 0n },
+      outlook: phase.over ? null : outlook(),
+    });
+  const judgement = tenants < FEW_TENANTS ? clear(true) : judgedByValue(judged);
   const isTold = judgement.verdict === 'holds' || firing !== null;
   const base = built === null ? null : { periodKey, baseKey: periodKeyOf(workspaceKeyOf(periodKey), built.period) };
   return {
