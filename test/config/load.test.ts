@@ -185,8 +185,6 @@ describe('what a file means', () => {
             minCredits: 1000,
             baseline: 'previous',
             minAmount: 0,
-      criticalShare: 0.005,
-      criticalAmount: 0,
             criticalShare: 0.005,
             criticalAmount: 0,
             paceMinFraction: 0.1,

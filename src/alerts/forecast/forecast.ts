@@ -15,10 +15,10 @@ export interface Outlook extends Forecast {
   sure: bigint | null;
 }
 
-const LOW = 0.1;
-const HIGH = 0.9;
+const LOW = 0.06;
+const HIGH = 0.94;
 /** Less than `sure` comes in one case of four. */
-const SURE = 0.25;
+const SURE = 0.2;
 /** Nothing is sure after fewer days, and that they differ little may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;

@@ -17,6 +17,8 @@ const ERROR_OF_MEDIAN = 1.86;
 /** A level becomes normal when it held on at least MIN_CHANGED_DAYS of this many days. */
 const NEW_NORMAL_DAYS = 28;
 const MIN_CHANGED_DAYS = 24;
+/** On a shared day a tenant within this factor of its usual usage counts as usual: not all respond alike. */
+const MAX_RESPONSE = 1.6;
 /** A normal level that has not held for this many days is forgotten. */
 const FORGET_AFTER_DAYS = 56;
 
@@ -35,6 +37,11 @@ export function withoutShared(past: Past, factors: readonly number[]): { past: P
   if (factors.every((factor) => factor === 1)) return { past, shared: NOTHING_SHARED };
   const { days, elapsed, lengths } = past;
   const own = days.map((credits, day) => credits / (factors[day] ?? 1));
+  for (const [day, factor] of factors.entries()) {
+    const usual = factor === 1 || day >= own.length ? 0 : usualOn(own, factors, day);
+    const change = usual <= 0 ? 0 : (own[day] ?? 0) / usual;
+    if (change > 1 / MAX_RESPONSE && change < MAX_RESPONSE) own[day] = usual;
+  }
   const [, before, earlier] = lengths;
   // The rest of the previous month lies between the day a month ago and the start of this one.
   const restWithout = (rest: number | null, from: number, to: number): number | null => {
@@ -47,6 +54,15 @@ export function withoutShared(past: Past, factors: readonly number[]): { past: P
   ] as const;
   const credits = usedBetween(days, 0, elapsed) - usedBetween(own, 0, elapsed);
   return { past: { ...past, days: own, rests }, shared: { credits, lasting: lastingFactor(factors) } };
+}
+
+/** Returns the median of the same weekday in the weeks before a day, ordinary days only; 0 without any. */
+function usualOn(own: readonly number[], factors: readonly number[], day: number): number {
+  const weekday: number[] = [];
+  for (let same = day + WEEK_DAYS; same < own.length && weekday.length < WEEKS; same += WEEK_DAYS) {
+    if ((factors[same] ?? 1) === 1) weekday.push(own[same] ?? 0);
+  }
+  return median(weekday);
 }
 
 function lastingFactor(factors: readonly number[]): SharedPart['lasting'] {

@@ -37,7 +37,7 @@ export interface AttemptRecord {
 }
 
 export interface DeliveryMember {
-  alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'measure'>;
+  alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'severity' | 'measure'>;
   event: ToldEvent;
   notifiedCount: number;
   revision: number;
@@ -63,8 +63,18 @@ export function writeDelivery(
 ): void {
   const deliveryKey = insertDelivery(connection).get(delivery) as number;
   for (const { alert, event, notifiedCount, revision } of members) {
-    const { alertKey, episode, level, measure } = alert;
-    insertMember(connection)({ deliveryKey, alertKey, revision, event, episode, level, notifiedCount, measure });
+    const { alertKey, episode, level, severity, measure } = alert;
+    insertMember(connection)({
+      deliveryKey,
+      alertKey,
+      revision,
+      event,
+      episode,
+      level,
+      severity,
+      notifiedCount,
+      measure,
+    });
     beginDelivery(connection).run({ deliveryKey, revision, alertKey, channel: delivery.channel });
   }
 }
@@ -244,7 +254,7 @@ const IS_TOLD_BY = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_ke
  */
 const EFFECTS: Record<MemberEffect, readonly string[]> = {
   notified: [
-    `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, notified_count = m.notified_count,
+    `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, severity = m.severity, notified_count = m.notified_count,
        measure = m.measure, open = m.event <> 'closed', at = iif(m.event <> 'closed' OR n.at IS NULL, @now, n.at),
        at_once = iif(m.event <> 'closed' OR n.at_once IS NULL, d.form <> 'digest', n.at_once),
        pending = NULL, pending_at = NULL, batch = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${ASKED}

@@ -239,7 +239,7 @@ class Notifier {
   }
 
   #currentOf(alert: StoredAlert): CurrentAlert {
-    const { episode, level, measure, state, rule, alertKey, lastChangedAt } = alert;
+    const { episode, level, severity, measure, state, rule, alertKey, lastChangedAt } = alert;
     const isSystem = isSystemRule(rule);
     const changes = isSystem ? beginsAndEnds(this.#book.context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
@@ -247,6 +247,7 @@ class Notifier {
       episode,
       level,
       magnitude: measure,
+      severity,
       isBitMask: usageKind(rule)?.growth?.by === 'facts',
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',

@@ -1,5 +1,5 @@
 import { ageMs } from '../../core/stored-time.ts';
-import { LEVEL_RANK, type Level, type ToldEvent } from '../../core/text/alert-words.ts';
+import { LEVEL_RANK, type Level, type Severity, type ToldEvent } from '../../core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
 /** A channel gets at most one message per alert and level in this time. Less than a day, so that tomorrow's run at the same hour counts. */
@@ -20,6 +20,7 @@ export interface CurrentAlert {
   holding: boolean;
   episode: number;
   level: Level;
+  severity: Severity;
   magnitude: bigint | null;
   /** The magnitude is a bit mask of facts; each fact is notified once. */
   isBitMask: boolean;
@@ -35,6 +36,7 @@ export interface LastNotification {
   event: ToldEvent;
   episode: number;
   level: Level;
+  severity: Severity;
   notifiedCount: number;
   magnitude: bigint | null;
   /** The last message was not an end. */
@@ -78,7 +80,7 @@ export function decideNotification(
   const change = changeSince(alert, last, policy);
   if (change === null) return decideReminder(alert, last, policy, nowMs);
   if (alert.isClearing) return suppress('waning');
-  const waitMs = alert.system !== null || change.passed ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
+  const waitMs = alert.system !== null || change.isUrgent ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
   return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
 }
 
@@ -86,17 +88,21 @@ function changeSince(
   alert: CurrentAlert,
   last: LastNotification | null,
   { passedLimits }: ChannelPolicy,
-): { event: ToldEvent; notifiedCount: number; passed?: boolean } | null {
+): { event: ToldEvent; notifiedCount: number; isUrgent?: boolean } | null {
   if (last === null || last.episode < alert.episode || (!last.open && last.event !== 'baseline')) {
     const again = last !== null && last.event !== 'baseline';
     return { event: again ? 'again' : 'opened', notifiedCount: 0 };
   }
   const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[last.level];
   if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', notifiedCount: 0 };
+  // What has become worth waking someone for does not wait for a day to pass.
+  if (alert.severity === 'critical' && last.severity === 'warning') {
+    return { event: 'worse', notifiedCount: 0, isUrgent: true };
+  }
   if (alert.magnitude === null) return null;
   const notified = last.magnitude;
   if (notified !== null && passedLimits.some((limit) => notified <= limit)) {
-    return { event: 'grown', notifiedCount: last.notifiedCount + 1, passed: true };
+    return { event: 'grown', notifiedCount: last.notifiedCount + 1, isUrgent: true };
   }
   return hasGrown(alert, last) ? { event: 'grown', notifiedCount: last.notifiedCount + 1 } : null;
 }

@@ -15,6 +15,7 @@ const HOLDS: CurrentAlert = {
     holding: true,
     episode: 1,
     level: 'happened',
+    severity: 'critical',
     magnitude: 16_000n,
     isBitMask: false,
     acknowledged: false,
@@ -23,7 +24,15 @@ const HOLDS: CurrentAlert = {
   },
 };
 const TOLD: LastNotification = {
-  ...{ event: 'opened', episode: 1, level: 'happened', notifiedCount: 0, magnitude: 16_000n, open: true },
+  ...{
+    event: 'opened',
+    episode: 1,
+    level: 'happened',
+    severity: 'critical',
+    notifiedCount: 0,
+    magnitude: 16_000n,
+    open: true,
+  },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
 const OPEN: ChannelPolicy = { routed: true, inhibitedBy: null, silence: null, passedLimits: [], remindAfterMs: null };

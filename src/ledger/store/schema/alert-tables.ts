@@ -106,6 +106,7 @@ export const alertNotified = sqliteTable(
     event: text('event', { enum: TOLD_EVENTS }),
     episode: integer('episode'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }),
+    severity: text('severity', { enum: SEVERITIES }),
     /** Number of notifications at this level that were sent because the alert grew. */
     notifiedCount: integer('notified_count'),
     measure: int64('measure'),
@@ -154,6 +155,7 @@ export const deliveryMembers = sqliteTable(
     event: text('event', { enum: TOLD_EVENTS }).notNull(),
     episode: integer('episode').notNull(),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
+    severity: text('severity', { enum: SEVERITIES }).notNull(),
     notifiedCount: integer('notified_count').notNull(),
     measure: int64('measure'),
   },
