@@ -169,8 +169,8 @@ export function plantMessage(connection: LedgerDb, message: PlantedMessage): voi
   if (alertKey === undefined) return;
   connection
     .prepare(
-      `INSERT INTO delivery_members (delivery_key, alert_key, revision, event, episode, level, notified_count)
-       VALUES (?, ?, 1, 'opened', 1, 'happened', 0)`,
+      `INSERT INTO delivery_members (delivery_key, alert_key, revision, event, episode, level, severity, notified_count)
+       VALUES (?, ?, 1, 'opened', 1, 'happened', 'critical', 0)`,
     )
     .run(deliveryKey, alertKey);
 }

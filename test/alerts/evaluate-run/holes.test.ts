@@ -4,17 +4,22 @@ import { nextSummary, put, startWithHistory, states, told } from './scene.ts';
 
 const DAY_MS = 86_400_000;
 
-test('an alert of a settled month leaves the open list when its month is no longer looked at', async () => {
+test('a settled alert leaves the open list seven days later, and ends when its month leaves the window', async () => {
   const { upstream, sync, view, clock, context } = await startWithHistory();
   put(upstream, 'a', ['2026-03', 16_000]);
   await sync();
   const ledger = view();
   const open = () =>
     alertRows(context.reader().connection, { states: 'open', tenantId: 'a', nowMs: clock.now() }).length;
-  for (const month of [3, 4]) {
-    clock.set(Date.UTC(2026, month, 3, 1));
+  for (const [month, day, listed] of [
+    [3, 3, 1],
+    [3, 10, 1],
+    [3, 11, 0],
+    [4, 3, 0],
+  ] as const) {
+    clock.set(Date.UTC(2026, month, day, 1));
     await sync();
-    expect([states(ledger, 'jump'), open()]).toEqual([['jump a 2026-03 firing'], 1]);
+    expect([states(ledger, 'jump'), open()]).toEqual([['jump a 2026-03 firing'], listed]);
   }
   // Two months before June: April.
   clock.set(Date.UTC(2026, 5, 1) + DAY_MS);

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { compose } from '../../../src/alerts/outbox/compose-due.ts';
 import { nextSummaryMs, routesOf } from '../../../src/alerts/pipeline/route.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/channel-types.ts';
+import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import type { Context } from '../../../src/wiring/context.ts';
@@ -12,6 +13,8 @@ import { type Receiver, startReceiver } from '../channels/receiver.ts';
 const HOUR_MS = 3_600_000;
 const SIGNAL = new AbortController().signal;
 const ROUTE: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'at_once' };
+/** February has 20,000 credits: forecasts of 17,000 for a tenant that had 10,000 are warnings. */
+const CRITICAL_FROM_7600 = { alerts: { ...DEFAULT_ALERT_RULES, tenants: [], criticalShare: 0.38 } };
 /** 16 March: the month is half over, so that its pace can be told. */
 const MIDDLE = Date.UTC(2026, 2, 16, 2);
 
@@ -138,6 +141,7 @@ test('a channel that takes warnings only hears nothing of what became critical b
 test('what no route takes is recorded as such', async () => {
   const { clock, upstream, sync, view } = await startFixture({
     channels: [{ type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'] } }],
+    settings: CRITICAL_FROM_7600,
   });
   clock.set(MIDDLE);
   useHistory(upstream);
@@ -262,6 +266,7 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
       hook('pager', pager, { severities: ['critical'] }),
       hook('finance', finance, { digestHour: 7, ...route }),
     ],
+    settings: CRITICAL_FROM_7600,
   });
   const { clock, upstream, context } = fixture;
   // From the middle of February on it has been read, so that March is foretold.

@@ -187,3 +187,9 @@ describe('it is asked again', () => {
     expect(askAt(alert, told, policy)).toBe(expected);
   });
 });
+
+it('is sent at once when an open alert becomes critical, also within a day of the last message', () => {
+  const last: LastNotification = { ...TOLD, severity: 'warning', atMs: NOW - HOUR_MS };
+  expect(decideNotification(HOLDS, last, OPEN, NOW)).toEqual({ event: 'worse', notifiedCount: 0 });
+  expect(decideNotification({ ...HOLDS, severity: 'warning' }, TOLD, OPEN, NOW)).toMatchObject({ event: null });
+});
