@@ -52,7 +52,10 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   const returns = hopeful.verdict === 'holds' && hasUsedWithinYear(judging, tenant);
   const forecast = hopeful.verdict === 'holds' ? outlook() : null;
   const judgement = byMateriality(judging, had || returns ? judge(true) : hopeful, {
-    ...{ periodKey, tenantKey, baseline: 0n, outlook: forecast },
+    periodKey,
+    tenantKey,
+    baseline: 0n,
+    outlook: forecast,
     current: (tenant.current ?? NO_USAGE).credits,
   });
   // Whose new id the open alert says that it is.

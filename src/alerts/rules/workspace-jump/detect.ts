@@ -35,7 +35,10 @@ function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): 
   });
   const judgedByValue = (by: Judgement): Judgement =>
     byMateriality(judging, by, {
-      ...{ periodKey, tenantKey: null, current: current.credits, baseline: built?.baseline ?? 0n },
+      periodKey,
+      tenantKey: null,
+      current: current.credits,
+      baseline: built?.baseline ?? 0n,
       outlook: phase.over ? null : outlook(),
     });
   const judgement = tenants < FEW_TENANTS ? clear(true) : judgedByValue(judged);
