@@ -1,6 +1,7 @@
 import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
 import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
+import { readPages } from '../usage-api/usage-listing.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { implausible, requirePlausible } from './walk.ts';
 
@@ -52,27 +53,26 @@ async function readHistory(
   tenantId: string,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const periods = new Set<string>();
   const limits = periodsOf(window);
-  let totalPages = 1;
-  for (let page = 1; page <= totalPages; page += 1) {
+  const getPage = async (page: number) => {
     await pace(signal);
-    try {
-      const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
-      const answer = await source.getTenantUsage(tenantId, query, { signal, beforeRetry: pace });
+    const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
+    return source.getTenantUsage(tenantId, query, { signal, beforeRetry: pace });
+  };
+  const periods = new Set<string>();
+  let page = 0;
+  try {
+    for await (const { usage, total_pages: totalPages, total_records: totalRecords } of readPages(getPage)) {
+      page += 1;
       const known = periods.size;
-      for (const { period } of answer.usage) periods.add(period);
-      if (page > 1 && periods.size === known) throw implausible(`page ${page} of a history has no new month`);
-      totalPages = answer.total_pages;
-      if (page === 1) {
-        const { usage, total_pages, total_records } = answer;
-        requirePlausible({ records: usage.length, totalPages: total_pages, totalRecords: total_records }, workspace);
-      }
-    } catch (error) {
-      // Only for the first page: a missing later page means that the history changed.
-      if (page === 1 && summarizeError(error).code === 'not_found') return periods;
-      throw error;
+      for (const { period } of usage) periods.add(period);
+      if (page === 1) requirePlausible({ records: usage.length, totalPages, totalRecords }, workspace);
+      else if (periods.size === known) throw implausible(`page ${page} of a history has no new month`);
     }
+  } catch (error) {
+    // Only for the first page: a missing later page means that the history changed.
+    if (page === 0 && summarizeError(error).code === 'not_found') return periods;
+    throw error;
   }
   return periods;
 }

@@ -24,22 +24,11 @@ export interface UsageListing<Item> extends AsyncIterable<Item> {
   pages(): AsyncIterable<Omit<UsagePage, 'usage'> & { usage: Item[] }>;
 }
 
-/**
- * Lists the pages that `getPage` returns, from page 1 to the last. Throws `listing_moved` (retryable) if the totals of
- * a page differ from those of the first: records may have been missed or repeated.
- */
 export function createListing(exact: true, getPage: GetPage): UsageListing<ExactUsageItem>;
 export function createListing(exact: boolean, getPage: GetPage): UsageListing<UsageItem>;
 export function createListing(exact: boolean, getPage: GetPage): UsageListing<UsageItem> {
   async function* pages(): AsyncGenerator<UsagePage> {
-    const first = await getPage(1);
-    yield exact ? toExactPage(first) : first;
-    for (let page = 2; page <= first.total_pages; page += 1) {
-      const next = await getPage(page);
-      if (next.total_pages !== first.total_pages || next.total_records !== first.total_records)
-        throw listingMovedError(page, first, next);
-      yield exact ? toExactPage(next) : next;
-    }
+    for await (const page of readPages(getPage)) yield exact ? toExactPage(page) : page;
   }
   return {
     pages,
@@ -51,6 +40,27 @@ export function createListing(exact: boolean, getPage: GetPage): UsageListing<Us
 
 type GetPage = (page: number) => Promise<UsagePage>;
 
+type ListedPage = Pick<UsagePage, 'total_pages' | 'total_records'> & { usage: readonly unknown[] };
+
+/**
+ * Reads the pages that `getPage` returns in sequence, from page 1 to the last. Throws `listing_moved` (retryable) if
+ * the totals of a page differ from those of the first, because records may have been missed or repeated, and after an
+ * empty page before the last, because a service may announce pages without end.
+ */
+export async function* readPages<Page extends ListedPage>(
+  getPage: (page: number) => Promise<Page>,
+): AsyncGenerator<Page> {
+  const first = await getPage(1);
+  yield first;
+  let last = first;
+  for (let page = 2; page <= first.total_pages; page += 1) {
+    if (last.usage.length === 0) throw listingMovedError(`page ${page - 1} of ${first.total_pages} was empty`);
+    last = await getPage(page);
+    requireSameTotals(page, first, last);
+    yield last;
+  }
+}
+
 function toExactPage(page: UsagePage): UsagePage {
   const usage = page.usage.map((item) => ({
     ...item,
@@ -60,13 +70,15 @@ function toExactPage(page: UsagePage): UsagePage {
   return { ...page, usage };
 }
 
-function listingMovedError(page: number, first: UsagePage, next: UsagePage): AppError {
-  const [name, from, to] =
-    next.total_records === first.total_records
-      ? ['total_pages', first.total_pages, next.total_pages]
-      : ['total_records', first.total_records, next.total_records];
-  const message = `the listing changed while it was read: ${name} was ${from} on page 1 and ${to} on page ${page}`;
-  return new AppError('listing_moved', message, {
+function requireSameTotals(page: number, first: ListedPage, next: ListedPage): void {
+  for (const name of ['total_records', 'total_pages'] as const) {
+    if (next[name] === first[name]) continue;
+    throw listingMovedError(`${name} was ${first[name]} on page 1 and ${next[name]} on page ${page}`);
+  }
+}
+
+function listingMovedError(sign: string): AppError {
+  return new AppError('listing_moved', `the listing changed while it was read: ${sign}`, {
     retryable: true,
     hint: 'start again: records may have been missed or repeated',
   });

@@ -41,6 +41,19 @@ describe('client.usage', () => {
     })();
     await expect(reading).rejects.toMatchObject({ code: 'listing_moved', retryable: true });
   });
+
+  it('asks for no further page after an empty one, as a service may announce pages without end', async () => {
+    const empty = answer(200, page([], { total_records: 9, total_pages: 1_000_000 }));
+    const { client, service } = await setup([empty]);
+    const reading = (async () => {
+      for await (const _ of client.usage());
+    })();
+    await expect(reading).rejects.toMatchObject({
+      code: 'listing_moved',
+      message: 'the listing changed while it was read: page 1 of 1000000 was empty',
+    });
+    expect(service.received).toHaveLength(1);
+  });
 });
 
 describe('extra fields of a body', () => {

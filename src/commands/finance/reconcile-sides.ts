@@ -124,19 +124,20 @@ export async function serviceSide(
 ): Promise<Map<string, SideFigures>> {
   const workspace = context.workspace(workspaceId);
   const client = await context.client(workspace);
+  const query = { fromPeriod: period, toPeriod: period, perPage: workspace.perPage, exact: true } as const;
   const found = new Map<string, SideFigures>();
-  for (let page = 1; ; page += 1) {
-    const query = { fromPeriod: period, toPeriod: period, page, perPage: workspace.perPage };
-    const { usage, total_pages, total_records } = await client.getWorkspaceUsage(query, { signal });
-    for (const item of usage) found.set(item.tenant_id, { credits: BigInt(item.credits_used), amountMinor: null });
-    // An empty page also ends the walk: a service may announce pages without end.
-    if (page < total_pages && usage.length > 0) continue;
-    if (found.size === total_records) return found;
-    throw new AppError('listing_moved', 'the service listing changed while it was read', {
-      hint: 'run the command again',
-      retryable: true,
-    });
+  let announced = 0;
+  for await (const { usage, total_records } of client.usage(query, { signal }).pages()) {
+    announced = total_records;
+    for (const { tenant_id, credits_used } of usage) {
+      found.set(tenant_id, { credits: credits_used, amountMinor: null });
+    }
   }
+  if (found.size === announced) return found;
+  throw new AppError('listing_moved', 'the service listing changed while it was read', {
+    hint: 'run the command again',
+    retryable: true,
+  });
 }
 
 /** Matches the tenant column of a totals row. */

@@ -211,7 +211,7 @@ interface LiveHistory {
   complete: boolean;
 }
 
-/** Reads all pages of a tenant's history in sequence. Of a period that appears twice, the last record counts. */
+/** Reads all pages of a tenant's history. Of a period that appears twice, the last record counts. */
 async function fetchLiveHistory(
   client: UsageApiClient,
   tenantId: string,
@@ -219,13 +219,17 @@ async function fetchLiveHistory(
   signal: AbortSignal,
 ): Promise<LiveHistory> {
   const byPeriod = new Map<string, UsageItem>();
-  for (let page = 1; ; page += 1) {
-    const { usage, total_pages, total_records } = await client.getTenantUsage(tenantId, { page, perPage }, { signal });
-    for (const item of usage) byPeriod.set(item.period, item);
-    // An empty page also ends the walk: a service may announce pages without end.
-    if (page < total_pages && usage.length > 0) continue;
-    return { items: [...byPeriod.values()], complete: byPeriod.size === total_records };
+  let announced = 0;
+  try {
+    for await (const { usage, total_records } of client.usage({ tenantId, perPage }, { signal }).pages()) {
+      announced = total_records;
+      for (const item of usage) byPeriod.set(item.period, item);
+    }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'listing_moved') throw error;
+    return { items: [...byPeriod.values()], complete: false };
   }
+  return { items: [...byPeriod.values()], complete: byPeriod.size === announced };
 }
 
 interface TenantFigures {
