@@ -2,10 +2,10 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { systemRandomness } from '../core/randomness.ts';
 import { requireNotRetired } from '../ledger/journal/retired-workspaces.ts';
+import { requireWorkspace } from '../ledger/journal/unknown-workspace.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../ledger/store/schema/alert-tables.ts';
 import { and, eq, gt, isNull, query } from '../ledger/store/schema/drizzle.ts';
-import { findWorkspace } from '../ledger/store/subjects.ts';
 import { evaluateAgain } from './outbox/evaluate-due.ts';
 import { ALWAYS, type TimeIntervals } from './pipeline/time-intervals.ts';
 import { requireAlerts } from './state/alert-store.ts';
@@ -125,12 +125,8 @@ export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): 
  */
 export function addSilence(connection: LedgerDb, request: SilenceRequest, randomness = systemRandomness): string {
   const { workspaceId } = request;
-  const workspace = workspaceId === null ? null : findWorkspace(connection, workspaceId);
-  if (workspace === undefined) {
-    throw new AppError('unknown_workspace', `the ledger has no data for workspace ${JSON.stringify(workspaceId)}`, {
-      hint: 'sync it first, or leave --workspace out',
-    });
-  }
+  const workspace =
+    workspaceId === null ? null : requireWorkspace(connection, workspaceId, 'sync it first, or leave --workspace out');
   requireNotRetired(connection, workspace?.workspaceKey ?? null);
   const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   const { kind, rule, tenant, period, upToCredits, beginsMs = null, times = ALWAYS, reason, by } = request;

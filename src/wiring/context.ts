@@ -24,6 +24,7 @@ import {
   missingCheckpoints,
 } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
+import { UnknownWorkspaceError } from '../ledger/journal/unknown-workspace.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
 import { lockHolder } from '../ledger/store/file/write-lock.ts';
 import { planWindow } from '../sync/plan.ts';
@@ -261,9 +262,7 @@ export class Context {
     const workspace = this.config.workspaces.find((candidate) => candidate.id === id);
     if (workspace !== undefined) return workspace;
     const known = this.config.workspaces.map((candidate) => JSON.stringify(candidate.id)).join(', ');
-    throw new AppError('unknown_workspace', `workspace ${JSON.stringify(id)} is not configured`, {
-      hint: `use one of ${known}`,
-    });
+    throw new UnknownWorkspaceError(id, 'configuration', `use one of ${known}`);
   }
 
   client(workspace: WorkspaceConfig): Promise<UsageApiClient> {

@@ -4,10 +4,12 @@ import type { LedgerDb } from '../store/ledger-db.ts';
 import { eq, query, sql } from '../store/schema/drizzle.ts';
 import { leases } from '../store/schema/run-tables.ts';
 import { workspaces } from '../store/schema/workspace-tables.ts';
-import { findWorkspace } from '../store/subjects.ts';
 import { type ActLink, type ActRequest, appendAct } from './acts.ts';
 import { retirementOf, WorkspaceRetiredError } from './retired-workspaces.ts';
 import { supersedeRunning } from './runs/claim-run.ts';
+import { requireWorkspace } from './unknown-workspace.ts';
+
+const STATUS_HINT = 'run `usage-ledger status` to see the workspaces';
 
 export interface ResumeRequest {
   workspaceId: string;
@@ -30,7 +32,7 @@ export interface RetiringWorkspace {
 /**
  * Retires a workspace: from then on this ledger accepts no run, close or reopen of it. A run in progress applies
  * nothing, because its fencing token becomes invalid. `settle` ends its alerts in the same transaction; the link covers
- * these changes. Throws AppError `unknown_workspace`, WorkspaceRetiredError.
+ * these changes. Throws UnknownWorkspaceError, WorkspaceRetiredError.
  */
 export function retireWorkspace<T>(
   connection: LedgerDb,
@@ -39,7 +41,7 @@ export function retireWorkspace<T>(
 ): ActLink & { settled: T } {
   return connection
     .transaction(() => {
-      const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
+      const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId, STATUS_HINT);
       const end = retirementOf(connection, workspaceKey);
       if (end !== null) throw new WorkspaceRetiredError(workspaceId, end);
       fenceOff(connection, workspaceKey, request.nowMs);
@@ -60,7 +62,7 @@ export function resumeWorkspace(
 ): ActLink {
   return connection
     .transaction(() => {
-      const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId);
+      const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId, STATUS_HINT);
       if (retirementOf(connection, workspaceKey) === null) {
         throw new AppError('workspace_not_ended', `workspace ${JSON.stringify(workspaceId)} was not ended`, {
           hint: 'no resume is needed: this ledger reads it as configured',
@@ -70,14 +72,6 @@ export function resumeWorkspace(
       return endBy(connection, { ...request, workspaceKey, action: 'resume' });
     })
     .immediate();
-}
-
-function requireWorkspace(connection: LedgerDb, workspaceId: string): RetiringWorkspace {
-  const workspace = findWorkspace(connection, workspaceId);
-  if (workspace !== undefined) return workspace;
-  throw new AppError('unknown_workspace', `the ledger has no data for workspace ${JSON.stringify(workspaceId)}`, {
-    hint: 'run `usage-ledger status` to see the workspaces',
-  });
 }
 
 function fenceOff(connection: LedgerDb, workspaceKey: number, nowMs: number): void {
