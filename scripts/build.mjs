@@ -22,7 +22,7 @@ const VERIFIERS = { 'verify-statement.mjs': 'verifier/main.ts', 'verify-bundle.m
 const THREAD = { 'writer-thread.js': 'writer/writer-thread.ts', 'writer-loop.js': 'writer/writer-loop.ts' };
 /** Packages with many modules that most commands load. Other packages are loaded from node_modules. */
 const BUNDLED =
-  /^(?:@pinojs\/redact|ansi-regex|atomic-sleep|commander|croner|drizzle-orm|emoji-regex|ipaddr\.js|is-fullwidth-code-point|on-exit-leak-free|pino|pino-std-serializers|quick-format-unescaped|safe-stable-stringify|sonic-boom|string-width|strip-ansi|thread-stream|undici|yaml|zod)(?:\/|$)/;
+  /^(?:@pinojs\/redact|ansi-regex|atomic-sleep|commander|croner|drizzle-orm|emoji-regex|ipaddr\.js|is-fullwidth-code-point|on-exit-leak-free|p-map|pino|pino-std-serializers|quick-format-unescaped|safe-stable-stringify|sonic-boom|string-width|strip-ansi|thread-stream|undici|yaml|zod)(?:\/|$)/;
 /** Importer, module it asks for, and the file of `scripts/stand-ins` that replaces the module. */
 const STAND_INS = [
   [/^/, 'undici', 'undici.mjs'],

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pMap from 'p-map';
 import type { AlertChange } from '../alerts/state/alert-change.ts';
 import { AppError, summarizeError, UsageError } from '../core/errors.ts';
 import { type Period, periodAt } from '../core/period.ts';
@@ -102,7 +103,7 @@ async function syncAll(
       return { workspace_id: workspaceId, status: 'failed', error: cli.noteFailure(workspaceId, error) };
     }
   };
-  const reports = await sideBySide(ids, MAX_CONCURRENT_RUNS, syncOne).finally(view.stop);
+  const reports = await syncSideBySide(ids, syncOne).finally(view.stop);
   if (before === null) return { reports, notifications: null };
   const after = await deliverDue(context, signal);
   const notifications = {
@@ -113,6 +114,25 @@ async function syncAll(
   noteFailed(cli, notifications);
   if (context.config.rates !== null) (await import('./finance/rates.ts')).noteOtherRates(cli, context);
   return { reports, notifications };
+}
+
+/** Runs `syncOne` for each id. The first failure begins no further run, and is thrown when those in progress have ended. */
+async function syncSideBySide<Report>(
+  ids: readonly string[],
+  syncOne: (id: string) => Promise<Report>,
+): Promise<Report[]> {
+  const runs: Promise<Report>[] = [];
+  const begin = (id: string): Promise<Report> => {
+    const run = syncOne(id);
+    runs.push(run);
+    return run;
+  };
+  try {
+    return await pMap(ids, begin, { concurrency: MAX_CONCURRENT_RUNS });
+  } finally {
+    // They still use the ledger, which the caller closes.
+    await Promise.allSettled(runs);
+  }
 }
 
 function reportOutcome(cli: CliContext, context: Context, outcome: SyncOutcome, dryRun: boolean): WorkspaceReport {
@@ -213,34 +233,6 @@ function alertLine(alert: AlertChange, dryRun: boolean): string {
   const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
   const before = formatInteger(alert.previous?.credits ?? 0n);
   return `${head}, ${before} to ${formatInteger(alert.current.credits)} credits${limit}`;
-}
-
-/**
- * Does the work for each item, at most `width` at a time, in their order; the results come in that order, too. The first
- * failure ends it once what runs has ended, and is thrown.
- */
-async function sideBySide<Item, Result>(
-  items: readonly Item[],
-  width: number,
-  work: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  const failures: unknown[] = [];
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < items.length && failures.length === 0) {
-      const index = next;
-      next += 1;
-      try {
-        results[index] = await work(items[index] as Item);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
-  if (failures.length > 0) throw failures[0];
-  return results;
 }
 
 /**

@@ -1,3 +1,4 @@
+import pMap from 'p-map';
 import type { OutletConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import { ageMs } from '../core/stored-time.ts';
@@ -13,6 +14,7 @@ import {
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { HostPacer } from '../net/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
+import { chunks } from './answers.ts';
 import { type OutletScope, prepareEntry } from './events.ts';
 import { checkInFlight, type Verdict } from './read-back.ts';
 import type { Outcome, Receiver, UsageEvent } from './receiver.ts';
@@ -188,21 +190,17 @@ export class Forwarder {
   async #send(events: readonly UsageEvent[], receiver: Receiver, signal: AbortSignal): Promise<Outcome[]> {
     const outcomes: Outcome[] = events.map((event) => this.#known(event) ?? NOT_SENT);
     const open = [...events.keys()].filter((at) => outcomes[at] === NOT_SENT);
-    let next = 0;
     let stopped = false;
-    const lane = async (): Promise<void> => {
-      while (!stopped && next < open.length && !signal.aborted) {
-        const call = open.slice(next, next + receiver.limits.eventsPerCall);
-        next += call.length;
-        await this.#pace(signal).catch(() => undefined);
-        if (signal.aborted) return;
-        const sent = call.map((at) => events[at] as UsageEvent);
-        const answers = await receiver.send(sent, signal);
-        for (const [index, at] of call.entries()) outcomes[at] = answers[index] ?? NO_OUTCOME;
-        stopped ||= answers.some(isUndecided);
-      }
+    const sendPart = async (part: readonly number[]): Promise<void> => {
+      if (stopped || signal.aborted) return;
+      await this.#pace(signal).catch(() => undefined);
+      if (signal.aborted) return;
+      const sent = part.map((at) => events[at] as UsageEvent);
+      const answers = await receiver.send(sent, signal);
+      for (const [index, at] of part.entries()) outcomes[at] = answers[index] ?? NO_OUTCOME;
+      stopped ||= answers.some(isUndecided);
     };
-    await Promise.all(Array.from({ length: MAX_CONCURRENT_CALLS }, lane));
+    await pMap(chunks(open, receiver.limits.eventsPerCall), sendPart, { concurrency: MAX_CONCURRENT_CALLS });
     return outcomes;
   }
 

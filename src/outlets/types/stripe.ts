@@ -1,8 +1,8 @@
+import pMap from 'p-map';
 import { z } from 'zod';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import {
-  chunks,
   getParsed,
   numberText,
   outcomeOfReadError,
@@ -30,7 +30,7 @@ export function streamUrlOf(url: string): string {
 /** API version of Stripe's client library 23.1.0, which the tests use. */
 const VERSION = '2026-10-28.endive';
 const MAX_STRIPE_DIGITS = 15;
-const STRIPE_LANES = 8;
+const MAX_CONCURRENT_QUERIES = 8;
 const sessionAnswer = z.object({ authentication_token: z.string(), created: z.string(), expires_at: z.string() });
 const errorAnswer = z.object({ error: z.object({ code: z.string(), param: z.string().optional() }) });
 const summaryAnswer = z.object({ data: z.array(z.object({ aggregated_value: z.number() })) });
@@ -126,12 +126,11 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
     send: (events, signal) =>
       sendRepresentable(events, stripeRefusal, (fitting) => sendSplitting(fitting, (part) => post(part, signal))),
     async usage(period, customers, signal) {
-      const found = new Map<string, string>();
-      for (const part of chunks(customers, STRIPE_LANES)) {
-        const values = await Promise.all(part.map((customer) => sumOf(customer, period, signal)));
-        for (const [at, customer] of part.entries()) found.set(customer, values[at] ?? '0');
-      }
-      return found;
+      const entry = async (customer: string): Promise<[string, string]> => [
+        customer,
+        await sumOf(customer, period, signal),
+      ];
+      return new Map(await pMap(customers, entry, { concurrency: MAX_CONCURRENT_QUERIES }));
     },
     async probe(signal) {
       await askMeter(signal);
