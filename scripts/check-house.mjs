@@ -26,6 +26,7 @@ const ROOMS = [
   'billing',
   'input-files',
   'net',
+  'speed',
   'core',
 ];
 /** Inside a room, from its top to its foundation: folders and files; a file belongs to the longest path that it begins with. */
@@ -58,15 +59,18 @@ const INSIDE = {
 const ONLY = {
   sandbox: ['core'],
   queue: ['core'],
-  ledger: ['billing', 'core'],
+  ledger: ['billing', 'speed', 'core'],
   verifier: ['billing', 'core'],
   billing: ['core'],
   'input-files': ['core'],
+  speed: ['core'],
   net: ['core'],
 };
 /** Sentences are made of facts alone: a channel that renders one needs no ledger. */
 const SENTENCES =
   /^alerts\/(?:messages\/(?:facts\/|(?:sentence|group-sentence|fact-list|next-commands|quiet-setting|muted)\.ts)|rules\/(?:(?:kind|message)\.ts|[^/]+\/(?:kind|message)\.ts))/;
+/** The fence around code that is only there for speed: no other room than these may depend on it. See src/speed/README.md. */
+const ONLY_FOR = { speed: ['ledger', 'writer'] };
 /** Time, timers and chance come from `core/clock.ts` and `core/randomness.ts`, so that a test can say what they are. */
 const BARE =
   /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b|\bMath\.random\b|\brandom(?:Bytes|UUID|Int)\b|\bset(?:Timeout|Interval)\b|\btimers\/promises\b|\bAbortSignal\.timeout\b/;
@@ -129,6 +133,7 @@ function roomOf(file) {
 
 function mayImport(from, to) {
   if (from === to) return true;
+  if (ONLY_FOR[to] !== undefined && !ONLY_FOR[to].includes(from)) return false;
   if (ONLY[from] !== undefined) return ONLY[from].includes(to);
   if (!ROOMS.includes(from) || !ROOMS.includes(to)) return false;
   return ROOMS.indexOf(to) > ROOMS.indexOf(from);

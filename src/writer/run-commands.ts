@@ -26,10 +26,12 @@ import { digestOfPage } from '../ledger/journal/staging/page-log.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
 import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
 import type { WalkFlaws } from '../ledger/journal/staging/walk-flaws.ts';
+import { PageScanner } from '../speed/scan-page.ts';
+import { isBillingMonth } from '../usage-api/answers/billing-month.ts';
 import type { UsageItem } from '../usage-api/answers/check-item.ts';
+import { MAX_TENANT_ID_BYTES } from '../usage-api/answers/check-item.ts';
 import { parseUsagePage, type UsagePage } from '../usage-api/answers/check-page.ts';
 import type { PageWhere } from '../usage-api/answers/page-faults.ts';
-import { PageScanner } from '../usage-api/answers/scan-page.ts';
 import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
 
 /** Identifies an open run by its key. */
@@ -67,7 +69,10 @@ interface FailedRun extends RunRef {
 }
 
 const PAGES_BEFORE_SCANNING = 200;
-const scanner = new PageScanner(PAGES_BEFORE_SCANNING);
+const scanner = new PageScanner<PageWhere>(
+  { parse: parseUsagePage, isBillingMonth, maxTenantIdBytes: MAX_TENANT_ID_BYTES },
+  PAGES_BEFORE_SCANNING,
+);
 
 export const runCommands = {
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
@@ -133,7 +138,6 @@ export const runCommands = {
       withdrawals,
       unconfirmed,
       nowMs,
-      ahead: session.ahead,
       afterMerge: (merged) => {
         chargeRun(merged);
         storeBudgets(merged.connection, run.workspaceKey, alerts.rules.budgets ?? []);
@@ -189,10 +193,10 @@ function stagePage(session: Session, { runKey, page, ...response }: PageToStage,
   // The first page is always parsed, because its totals are checked.
   if (unchanged && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, unchanged };
   const where = { page, workspaceId: run.workspaceId, redact: session.redact, ...response };
-  const plain = scanner.scan(body, where);
-  if (plain !== null) {
-    const newKeys = unchanged ? 0 : staging.stagePlain(page, plain, digest);
-    const { records, totalPages, totalRecords } = plain;
+  const scanned = scanner.scan(body, where);
+  if (scanned !== null) {
+    const newKeys = unchanged ? 0 : staging.stageScanned(page, scanned, digest);
+    const { records, totalPages, totalRecords } = scanned;
     return { records, newKeys, totalPages, totalRecords, unchanged };
   }
   const content = toStagedPage(parseUsagePage(body, where));

@@ -4,7 +4,6 @@ import { type PackedError, packError } from '../core/errors.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/checkpoint-log.ts';
 import type { ClaimedRun, LeaseHolder } from '../ledger/journal/runs/claim-run.ts';
-import type { FiguresAhead } from '../ledger/journal/runs/known-figures.ts';
 import type { RunStaging } from '../ledger/journal/staging/staging.ts';
 import { closeForWriting, openForWriting } from '../ledger/store/file/open.ts';
 import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
@@ -40,8 +39,6 @@ export interface Session {
   /** Path of the key that signs checkpoints and links. */
   readonly keyFile: string | null;
   readonly claimant: LeaseHolder;
-  /** A thread that reads ahead, if there is one. */
-  readonly ahead: FiguresAhead | null;
   readonly runs: Map<number, OpenRun>;
 }
 
@@ -73,7 +70,6 @@ export function recordHead({ checkpoints }: Session, seq: number, digest: string
 export function openSession(
   start: WriterStart,
   claimant: LeaseHolder = {},
-  ahead: FiguresAhead | null = null,
 ): { session: Session; migration: MigrationReport } {
   const connection = openForWriting(start.path, start.readerGroup);
   try {
@@ -90,7 +86,7 @@ export function openSession(
     });
     const redact = createRedactor(start.secrets ?? []);
     return {
-      session: { ...plainSession(connection), routes, redact, checkpoints, keyFile, claimant, ahead },
+      session: { ...plainSession(connection), routes, redact, checkpoints, keyFile, claimant },
       migration,
     };
   } catch (error) {
@@ -125,7 +121,6 @@ export function plainSession(connection: LedgerDb): Session {
     checkpoints: null,
     keyFile: null,
     claimant: {},
-    ahead: null,
     runs: new Map(),
   };
 }

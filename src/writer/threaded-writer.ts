@@ -1,8 +1,6 @@
 import { AppError, unpackError } from '../core/errors.ts';
-import { openReader } from '../ledger/store/file/open.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands.ts';
-import { readForWriter } from './read-ahead.ts';
 import type { WriterStart } from './session.ts';
 import { type StartedThread, startThread } from './start-thread.ts';
 import { type CommandPort, closedError, type Writer, writerOver } from './writer.ts';
@@ -43,13 +41,11 @@ export class ThreadedWriter implements CommandPort {
   /** The thread is being closed on purpose. */
   #ending = false;
   #closing: Promise<void> | null = null;
-  #endReads: () => void;
 
   constructor(thread: StartedThread = startThread()) {
     this.#thread = thread;
-    const { worker, reads } = thread;
+    const { worker } = thread;
     worker.ref();
-    this.#endReads = () => reads.close();
     worker.on('message', (replies: WriterReply[]) => {
       for (const reply of replies) this.#answer(reply);
     });
@@ -59,7 +55,6 @@ export class ThreadedWriter implements CommandPort {
           ? new AppError('writer_closed', "the ledger's writer has ended")
           : new AppError('writer_crashed', `the ledger's writer failed: ${cause.message}`, { cause });
       this.#end = error;
-      this.#endReads();
       for (const waiter of this.#waiting.values()) waiter.reject(error);
       this.#waiting.clear();
       return this.#ending ? null : error;
@@ -69,8 +64,6 @@ export class ThreadedWriter implements CommandPort {
   /** Opens the ledger. Call it once, before anything else. */
   async open(start: WriterStart): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
-    const link = { port: this.#thread.reads, sent: this.#thread.readsSent };
-    this.#endReads = readForWriter(link, () => openReader(start.path));
     // Sent now, because this turn of the event loop may go on to load a library, which takes longer than opening the
     // ledger.
     this.#flush();

@@ -1,8 +1,7 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import type { PackedError } from '../core/errors.ts';
 import { closeForWriting } from '../ledger/store/file/open.ts';
 import { type Args, type CommandName, execute } from './commands.ts';
-import { ReadAhead, type ReadAheadLink } from './read-ahead.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
 
 /**
@@ -15,7 +14,7 @@ function runWriterLoop(): void {
   let session: Session | null = null;
   const answerTo = (request: WriterRequest): unknown => {
     if (request.op === 'open') {
-      const opened = openSession(request.args, {}, new ReadAhead(workerData as ReadAheadLink));
+      const opened = openSession(request.args);
       session = opened.session;
       return opened.migration;
     }

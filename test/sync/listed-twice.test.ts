@@ -5,7 +5,7 @@ import { digestOfPage } from '../../src/ledger/journal/staging/page-log.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
 import { RunStaging } from '../../src/ledger/journal/staging/staging.ts';
 import type { UsageSource } from '../../src/sync/sync-deps.ts';
-import { PageScanner } from '../../src/usage-api/answers/scan-page.ts';
+import { createScanner } from '../speed/scanned-pages.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
 import { listingOf } from '../support/run/listing.ts';
@@ -135,7 +135,7 @@ test('an answer with a record twice is named by a run over HTTP', async () => {
 test('pages that are scanned instead of parsed show the same repeats', async () => {
   const { connection } = openLedger();
   const staging = new RunStaging(connection, 1, { from: null, to: null });
-  const scanner = new PageScanner();
+  const scanner = createScanner();
   const listing = listingOf('ws-1', [acme, b, c, row('acme', '2026-11', 250)], 2);
   for (let walk = 1; walk <= 2; walk += 1) {
     staging.beginWalk();
@@ -145,7 +145,7 @@ test('pages that are scanned instead of parsed show the same repeats', async () 
       const body = Buffer.concat((await listing.fetchUsagePage(query, options)).body);
       const plain = scanner.scan(body, { page, workspaceId: 'ws-1' });
       if (plain === null) throw new Error('the page was not scanned');
-      staging.stagePlain(page, plain, digestOfPage(body));
+      staging.stageScanned(page, plain, digestOfPage(body));
     }
     const again = { tenantId: 'acme', period: '2026-11' };
     expect(staging.flaws().repeated).toEqual([

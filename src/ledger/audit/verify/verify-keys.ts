@@ -1,5 +1,5 @@
+import { FigureColumns } from '../../../speed/figure-columns.ts';
 import { NO_FIGURE } from '../../journal/runs/sum-limits.ts';
-import { FigureColumns } from '../../journal/staging/figure-columns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ENTRY_KINDS, PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';

@@ -28,7 +28,6 @@ import { type AbsentKey, appendWithdrawals, hasAbsences, requeueAbsent, updateAb
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
 import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
 import { recordWalk, type WalkRecord } from './fail-run.ts';
-import type { FiguresAhead } from './known-figures.ts';
 import { storeListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
@@ -74,7 +73,6 @@ export interface ApplyRequest<Extra> {
   /** Absent keys that their tenants' histories still contain, or with histories that could not be read. */
   unconfirmed?: readonly AbsentKey[];
   nowMs: number;
-  ahead: FiguresAhead | null;
   /** Runs inside the transaction after the merge: evaluates alert rules and queues notifications. */
   afterMerge: (merged: MergedRun) => Extra;
 }
@@ -106,7 +104,6 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): App
     shift,
     lastEntryIdBefore,
     shownBefore,
-    ahead: request.ahead,
   });
   const lastMerged = lastEntryIdBefore + counts.opened + counts.increased + counts.decreased + counts.restored;
   const withdrawn = appendWithdrawals(connection, run, request.withdrawals);

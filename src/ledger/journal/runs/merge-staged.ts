@@ -1,15 +1,13 @@
-import { once, oncePerKey } from '../../../core/one-at-a-time.ts';
+import { OrderMemory } from '../../../speed/figure-columns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { tenantUsage } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { OrderMemory } from '../staging/figure-columns.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
-import { headOfChain } from './digest.ts';
 import { CHANGED, COMPARED, EntryRows, OPENED } from './entry-rows.ts';
-import { type FiguresAhead, KEYS_PER_READ, KnownFigures, readKnown } from './known-figures.ts';
+import { knownFiguresOf } from './read-known.ts';
 
 const rememberDigest = prepared((db) =>
   db
@@ -49,7 +47,6 @@ export interface Merge {
   lastEntryIdBefore: number;
   /** Digests of the figures by the last run that covered each period. */
   shownBefore: ReadonlyMap<number, Buffer>;
-  ahead: FiguresAhead | null;
 }
 
 /** Entries with ids above `after`, up to `last`. */
@@ -72,9 +69,10 @@ export interface MergeResult {
  * Appends an entry for each staged record that is new or changed and updates the state, one period at a time and in key
  * order. Returns the number of entries by kind.
  */
-export function mergeStaged(connection: LedgerDb, merge: Merge): MergeResult {
-  const { run, staging, shift, lastEntryIdBefore, shownBefore } = merge;
-  const knownOf = createKnown(connection, merge);
+export function mergeStaged(
+  connection: LedgerDb,
+  { run, staging, shift, lastEntryIdBefore, shownBefore }: Merge,
+): MergeResult {
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changed = new Map<number, EntryRange>();
   const sameKeys = new Set<number>();
@@ -82,8 +80,9 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): MergeResult {
   let entries = 0;
   const memory = new OrderMemory();
   const periodKeys = staging.periods.map(({ periodKey }) => periodKey).sort((a, b) => a - b);
-  for (const [at, periodKey] of periodKeys.entries()) {
-    const known = knownOf(periodKey);
+  for (const periodKey of periodKeys) {
+    const hasFigures = usageOf(connection).get({ periodKey }) !== undefined;
+    const known = hasFigures ? knownFiguresOf(connection, periodKey) : null;
     const isNew = known === null;
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
@@ -108,9 +107,6 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): MergeResult {
     });
     for (const rows of [opened, changes, compared]) entries += rows.finish();
     if (known?.coversAllKeys() === true) complete.add(periodKey);
-    // Starts reading the next period while the state of this one is updated.
-    const next = periodKeys[at + 1];
-    if (next !== undefined) knownOf(next);
     if (entries === entriesBefore) continue;
     const range = { after: lastEntryIdBefore + entriesBefore, last: lastEntryIdBefore + entries };
     changed.set(periodKey, range);
@@ -119,27 +115,6 @@ export function mergeStaged(connection: LedgerDb, merge: Merge): MergeResult {
     else countEntries(connection, range.after, counts);
   }
   return { counts, changed, sameKeys, complete };
-}
-
-/** Records per period from which a second thread pays off. */
-const MIN_RECORDS_FOR_SECOND_THREAD = 4 * KEYS_PER_READ;
-
-/**
- * Returns a function that starts reading the ledger's figures of a period, in another thread if there is one and the
- * period is large; it returns null when the ledger has no figures.
- */
-function createKnown(connection: LedgerDb, { staging, ahead }: Merge): (periodKey: number) => KnownFigures | null {
-  const head = once(() => headOfChain(connection));
-  return oncePerKey((periodKey) => {
-    if (usageOf(connection).get({ periodKey }) === undefined) return null;
-    const isMuch = staging.figuresOf(periodKey).size >= MIN_RECORDS_FOR_SECOND_THREAD;
-    let ofOther = isMuch && ahead !== null ? ahead.begin(periodKey, head()) : null;
-    return new KnownFigures((after) => {
-      const rows = ofOther?.() ?? null;
-      if (rows === null) ofOther = null;
-      return rows ?? readKnown(connection, periodKey, after);
-    });
-  });
 }
 
 /** Updates the state with the entries in this id range; `isNew` when it has none of their keys yet. */

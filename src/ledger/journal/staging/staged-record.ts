@@ -23,14 +23,3 @@ export interface PageCounts {
 export interface StagedPage extends Omit<PageCounts, 'records'> {
   records: readonly StagedRecord[];
 }
-
-/** A page in columns: tenant ids are UTF-8 bytes in its body, figures are safe integers. */
-export interface PlainPage extends PageCounts {
-  body: Uint8Array;
-  /** Start and end of each id in the body. */
-  idStarts: Int32Array;
-  idEnds: Int32Array;
-  periods: readonly Period[];
-  credits: Float64Array;
-  requests: Float64Array;
-}

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Period } from '../../../core/period.ts';
+import { FigureColumns } from '../../../speed/figure-columns.ts';
+import type { ScannedPage } from '../../../speed/scan-page.ts';
+import { TenantNumbers } from '../../../speed/tenant-numbers.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { tenants } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
-import { FigureColumns } from './figure-columns.ts';
 import { type Bits, KeySet } from './key-set.ts';
 import { digestAt, PageLog } from './page-log.ts';
-import type { PageCounts, PlainPage, StagedPage } from './staged-record.ts';
-import { TenantNumbers } from './tenant-numbers.ts';
+import type { PageCounts, StagedPage } from './staged-record.ts';
 import { Repeats, recordsOf, type WalkFlaws } from './walk-flaws.ts';
 
 /** The periods that a run asks for, both ends included; null is no limit. */
@@ -140,8 +141,8 @@ export class RunStaging {
     return walk.keys.size - keysBefore;
   }
 
-  /** Stages a page in columns, like `stagePage`. */
-  stagePlain(page: number, content: PlainPage, digest: Buffer): number {
+  /** Stages a scanned page, like `stagePage`. */
+  stageScanned(page: number, content: ScannedPage, digest: Buffer): number {
     const walk = this.#currentWalk();
     const keysBefore = walk.keys.size;
     walk.notePage(page, content, digest);

@@ -1,5 +1,6 @@
 import type { Period } from '../../../core/period.ts';
-import type { PlainPage, StagedRecord } from './staged-record.ts';
+import type { ScannedPage } from '../../../speed/scan-page.ts';
+import type { StagedRecord } from './staged-record.ts';
 
 /** Repeated keys to record: an error names the first few. */
 const MAX_REPEATED = 8;
@@ -103,8 +104,8 @@ export class Repeats {
   }
 }
 
-/** Yields the records of a page in columns. */
-export function* recordsOf(page: PlainPage): Generator<StagedRecord> {
+/** Yields the records of a scanned page. */
+export function* recordsOf(page: ScannedPage): Generator<StagedRecord> {
   const body = Buffer.from(page.body.buffer, page.body.byteOffset, page.body.byteLength);
   for (let at = 0; at < page.records; at += 1) {
     yield {

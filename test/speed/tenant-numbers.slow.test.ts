@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TenantNumbers } from '../../../../src/ledger/journal/staging/tenant-numbers.ts';
+import { TenantNumbers } from '../../src/speed/tenant-numbers.ts';
 
 test('ids fill blocks, the table grows, and each id is found again', () => {
   const numbers = new TenantNumbers(0);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FigureColumns } from '../../../../src/ledger/journal/staging/figure-columns.ts';
+import { FigureColumns } from '../../src/speed/figure-columns.ts';
 
 type Figures = [tenantKey: number, credits: number | bigint, requests: number | bigint];
 

@@ -1,8 +1,17 @@
 import fc from 'fast-check';
-import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
-import type { PageScanner } from '../../../src/usage-api/answers/scan-page.ts';
+import { PageScanner } from '../../src/speed/scan-page.ts';
+import { isBillingMonth } from '../../src/usage-api/answers/billing-month.ts';
+import { MAX_TENANT_ID_BYTES } from '../../src/usage-api/answers/check-item.ts';
+import { parseUsagePage } from '../../src/usage-api/answers/check-page.ts';
+import type { PageWhere } from '../../src/usage-api/answers/page-faults.ts';
 
 const WHERE = { page: 7, workspaceId: 'ws-1' };
+
+/** The scanner with the parser of the client. */
+export function createScanner(coldPages = 0): PageScanner<PageWhere> {
+  const parser = { parse: parseUsagePage, isBillingMonth, maxTenantIdBytes: MAX_TENANT_ID_BYTES };
+  return new PageScanner<PageWhere>(parser, coldPages);
+}
 
 interface Item {
   tenant_id: string;
@@ -53,7 +62,7 @@ interface Read {
   totals: [number, number];
 }
 
-export function scan(scanner: PageScanner, body: Uint8Array): Read | null {
+export function scan(scanner: PageScanner<PageWhere>, body: Uint8Array): Read | null {
   const page = scanner.scan(body, WHERE);
   if (page === null) return null;
   const { idStarts, idEnds, periods, credits, requests } = page;

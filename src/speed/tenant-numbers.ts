@@ -1,4 +1,4 @@
-import { systemRandomness } from '../../../core/randomness.ts';
+import { systemRandomness } from '../core/randomness.ts';
 
 /** Bytes per block, a power of two. */
 const NUMBERS_PER_BLOCK = 1 << 16;

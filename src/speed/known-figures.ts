@@ -1,7 +1,3 @@
-import type { LedgerDb } from '../../store/ledger-db.ts';
-import { preparedSql } from '../../store/schema/drizzle.ts';
-import { ENTRY_KINDS } from '../../store/schema/keys.ts';
-
 /** Keys per row that SQLite joins: reading each key as its own row would take a third longer. */
 export const KEYS_PER_READ = 4096;
 
@@ -11,38 +7,18 @@ export const KEYS_PER_READ = 4096;
  */
 export type KnownRows = Float64Array<ArrayBuffer>;
 
-/** A reader in another thread that loads the ledger's figures while this thread compares them, one period at a time. */
-export interface FiguresAhead {
-  /**
-   * Starts with the first key of a period, if its connection sees the same head of the chain. Returns a function for
-   * the next keys; it returns null when they are not ready in time or another period was started, and must not be
-   * called for this period again.
-   */
-  begin(periodKey: number, head: { seq: number; digest: string }): () => KnownRows | null;
-}
-
-const statementOf = preparedSql(
-  `SELECT json_group_array(tenant_key), json_group_array(credits_used), json_group_array(request_count)
-       FROM (SELECT tenant_key, credits_used, request_count FROM tenant_usage
-         WHERE period_key = ? AND tenant_key > ? AND withdrawn = 0 ORDER BY tenant_key LIMIT ${KEYS_PER_READ})`,
-  'raw',
-);
-
-/** Reads the keys of a period after this one that are not withdrawn. */
-export function readKnown(connection: LedgerDb, periodKey: number, after: number): KnownRows {
-  const texts = statementOf(connection).get(periodKey, after) as string[];
-  const columns = texts.map((text) => JSON.parse(text) as number[]);
-  const keys = columns[0]?.length ?? 0;
-  const rows = new Float64Array(keys * 3);
-  for (const [place, column] of columns.entries()) rows.set(column, place * keys);
-  return rows;
-}
-
 /** The kind and deltas of an entry. */
 interface Change {
+  /** One of the two kinds passed to the constructor. */
   kind: number;
   credits: number;
   requests: number;
+}
+
+/** How the ledger numbers the kinds of an entry. */
+interface ChangeKinds {
+  increased: number;
+  decreased: number;
 }
 
 const isExact = Number.isSafeInteger;
@@ -53,6 +29,7 @@ const isExact = Number.isSafeInteger;
  */
 export class KnownFigures {
   readonly #next: (after: number) => KnownRows;
+  readonly #kinds: ChangeKinds;
   #rows: KnownRows = new Float64Array();
   #keys = 0;
   #at = 0;
@@ -61,8 +38,9 @@ export class KnownFigures {
   #found = -1;
 
   /** `next` returns the keys after the given one; it is called once per position, in key order. */
-  constructor(next: (after: number) => KnownRows) {
+  constructor(next: (after: number) => KnownRows, kinds: ChangeKinds) {
     this.#next = next;
+    this.#kinds = kinds;
   }
 
   /**
@@ -84,7 +62,7 @@ export class KnownFigures {
     const change = { credits: credits - before.credits, requests: requests - before.requests };
     if (![before, change].every((each) => isExact(each.credits) && isExact(each.requests))) return null;
     const isMore = change.credits > 0 || (change.credits === 0 && change.requests > 0);
-    return { kind: isMore ? ENTRY_KINDS.increased : ENTRY_KINDS.decreased, ...change };
+    return { kind: isMore ? this.#kinds.increased : this.#kinds.decreased, ...change };
   }
 
   /** Reports whether every key of the ledger was passed to `holds`. Call it last. */

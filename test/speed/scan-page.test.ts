@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PageScanner } from '../../../src/usage-api/answers/scan-page.ts';
-import { isRight, items, page, pageOf, parse, scan, style } from './scanned-pages.ts';
+import { createScanner, isRight, items, page, pageOf, parse, scan, style } from './scanned-pages.ts';
 
 const RECORD =
   '{"tenant_id":"a","period":"2026-01","period_start":"2026-01-01T00:00:00Z","period_end":"2026-01-31T00:00:00Z","credits_used":1,"request_count":2}';
 
 describe('PageScanner', () => {
   test('returns the same page as the parser for any order of members and any white space', () => {
-    const scanner = new PageScanner();
+    const scanner = createScanner();
     fc.assert(
       fc.property(items, style, (records, how) => {
         const body = pageOf(records, how);
@@ -21,7 +20,7 @@ describe('PageScanner', () => {
   });
 
   test('returns null for records outside data.usage', () => {
-    const scanner = new PageScanner();
+    const scanner = createScanner();
     const scanned = (usage: string) => scan(scanner, page(usage));
     expect(scanned(`"usage":[${RECORD}]`)?.records).toHaveLength(1);
     expect(scanned(`"more":{"usage":[${RECORD}]},"usage":[]`)).toBeNull();
@@ -33,7 +32,7 @@ describe('PageScanner', () => {
 });
 
 test('the bytes around the records are remembered only for the same ids and the same bytes', () => {
-  const scanner = new PageScanner();
+  const scanner = createScanner();
   const body = page(`"usage":[${RECORD}]`);
   const said = (text: Uint8Array, workspaceId = 'ws-1') => scanner.scan(text, { page: 1, workspaceId })?.totalRecords;
   const edited = (from: string, to: string) => Buffer.from(Buffer.from(body).toString().replace(from, to));
@@ -43,7 +42,7 @@ test('the bytes around the records are remembered only for the same ids and the 
 });
 
 test('the first pages of a process are left to the parser', () => {
-  const scanner = new PageScanner(2);
+  const scanner = createScanner(2);
   const seen = [1, 2, 3].map(() => scan(scanner, page(`"usage":[${RECORD}]`))?.records.length);
   expect(seen).toEqual([undefined, undefined, 1]);
 });
@@ -75,7 +74,7 @@ describe('a page with an unusual second record is left to the parser, valid or n
     ['}', ''],
     ['}', ']'],
   ])('%s as %s', (from, to) => {
-    const scanner = new PageScanner();
+    const scanner = createScanner();
     const [first, second] = [RECORD, RECORD.replace(from, to)];
     expect(scan(scanner, page(`"usage":[${first},${RECORD}]`))?.records).toHaveLength(2);
     for (const usage of [

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PageScanner } from '../../../src/usage-api/answers/scan-page.ts';
-import { isRight, items, pageOf, parse, scan, style } from './scanned-pages.ts';
+import { createScanner, isRight, items, pageOf, parse, scan, style } from './scanned-pages.ts';
 
 describe('PageScanner', () => {
   test('returns null or the same page as the parser for any changed bytes', () => {
-    const scanner = new PageScanner();
+    const scanner = createScanner();
     const met = { same: 0, left: 0, wrong: 0 };
     const edit = fc.record({
       at: fc.double({ min: 0, max: 1, noNaN: true }),

@@ -1,11 +1,7 @@
-import type { Period } from '../../core/period.ts';
-import { randomId } from '../../core/randomness.ts';
-import { isBillingMonth } from './billing-month.ts';
-import { MAX_TENANT_ID_BYTES } from './check-item.ts';
-import { parseUsagePage } from './check-page.ts';
-import type { PageWhere } from './page-faults.ts';
+import type { Period } from '../core/period.ts';
+import { randomId } from '../core/randomness.ts';
 
-/** The records of a page in createColumns. Scanning the next page overwrites them. */
+/** The records of a page in columns. Scanning the next page overwrites them. */
 export interface ScannedPage {
   records: number;
   totalRecords: number;
@@ -40,8 +36,21 @@ const IS_TEXT_END = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 type PageTotals = Pick<ScannedPage, 'totalRecords' | 'totalPages'>;
 
+/** The request for a page, as far as its response must repeat it. */
+interface PageWhere {
+  workspaceId: string;
+  tenantId?: string | undefined;
+}
+
+/** The plain path: the parser, and the rules by which it accepts a record. The scanner accepts nothing else. */
+export interface PageParser<Where extends PageWhere> {
+  parse(body: Uint8Array, where: Where): { total_records: number; total_pages: number };
+  isBillingMonth(period: unknown, start: unknown, end: unknown): boolean;
+  maxTenantIdBytes: number;
+}
+
 /** The bytes around the records of a valid page, and the totals parsed from them. */
-interface PageEnvelope extends Pick<PageWhere, 'workspaceId' | 'tenantId'> {
+interface PageEnvelope extends PageWhere {
   head: Buffer;
   tail: Buffer;
   totals: PageTotals;
@@ -71,9 +80,10 @@ const RECORDS_PLACEHOLDER = randomId();
 /**
  * Reads pages with uniform records: the six members of the API specification in one order, ids in printable ASCII
  * without escapes, integers of at most 15 digits. Scanning the bytes takes half the time of parsing, and no id becomes
- * a string. A scanned page holds the same values that `parseUsagePage` would return.
+ * a string. A scanned page holds the same values that the parser would return.
  */
-export class PageScanner {
+export class PageScanner<Where extends PageWhere> {
+  readonly #parser: PageParser<Where>;
   readonly #months: (Month | undefined)[] = Array.from({ length: MONTH_SLOTS });
   #size = 0;
   #template: RecordTemplate | null = null;
@@ -90,12 +100,13 @@ export class PageScanner {
   #coldPages: number;
 
   /** Leaves the first `coldPages` pages to the parser, which is faster until the scan is compiled. */
-  constructor(coldPages = 0) {
+  constructor(parser: PageParser<Where>, coldPages = 0) {
+    this.#parser = parser;
     this.#coldPages = coldPages;
   }
 
-  /** Returns null for a page in any other form, valid or not: pass it to `parseUsagePage`. */
-  scan(body: Uint8Array, where: PageWhere): ScannedPage | null {
+  /** Returns null for a page in any other form, valid or not: pass it to the parser. */
+  scan(body: Uint8Array, where: Where): ScannedPage | null {
     if (this.#coldPages > 0) {
       this.#coldPages -= 1;
       return null;
@@ -121,15 +132,30 @@ export class PageScanner {
    * Returns the totals of the page. All pages of a listing have the same bytes around their records, so these are
    * parsed once.
    */
-  #readTotals(head: Buffer, tail: Buffer, where: PageWhere): PageTotals | null {
+  #readTotals(head: Buffer, tail: Buffer, where: Where): PageTotals | null {
     const { workspaceId, tenantId } = where;
     const known = this.#envelope;
     const isOfSame = known?.workspaceId === workspaceId && known.tenantId === tenantId;
     if (isOfSame && known.head.equals(head) && known.tail.equals(tail)) return known.totals;
-    const totals = parseEnvelope(head, tail, where);
+    const totals = this.#parseEnvelope(head, tail, where);
     if (totals === null) return null;
     this.#envelope = { workspaceId, tenantId, head: Buffer.from(head), tail: Buffer.from(tail), totals };
     return totals;
+  }
+
+  /**
+   * Returns the totals from the bytes around the records; null if the records are not those of `data.usage` or if the
+   * rest is invalid.
+   */
+  #parseEnvelope(head: Buffer, tail: Buffer, where: Where): PageTotals | null {
+    try {
+      const withoutRecords = JSON.parse(`${head}[${JSON.stringify(RECORDS_PLACEHOLDER)}]${tail}`);
+      if (withoutRecords?.data?.usage?.[0] !== RECORDS_PLACEHOLDER) return null;
+      const { total_records, total_pages } = this.#parser.parse(Buffer.concat([head, Buffer.from('[]'), tail]), where);
+      return { totalRecords: total_records, totalPages: total_pages };
+    } catch {
+      return null;
+    }
   }
 
   /** Returns the offset at which the array of records ends; -1 if a byte does not match the template. */
@@ -185,7 +211,7 @@ export class PageScanner {
 
   #appendRecord(month: Month, starts: Int32Array, ends: Int32Array, numbers: Float64Array): boolean {
     const [idStart, idEnd] = [starts[TENANT_ID] as number, ends[TENANT_ID] as number];
-    if (idEnd === idStart || idEnd - idStart > MAX_TENANT_ID_BYTES) return false;
+    if (idEnd === idStart || idEnd - idStart > this.#parser.maxTenantIdBytes) return false;
     const at = this.#size;
     if (at === this.#page.idStarts.length) this.#grow();
     const page = this.#page;
@@ -215,7 +241,7 @@ export class PageScanner {
     const texts: Uint8Array[] = [];
     for (let member = PERIOD; member <= PERIOD_END; member += 1) texts.push(body.slice(starts[member], ends[member]));
     const [period = '', periodStart, periodEnd] = texts.map((text) => Buffer.from(text).toString('latin1'));
-    if (!isBillingMonth(period, periodStart, periodEnd)) return null;
+    if (!this.#parser.isBillingMonth(period, periodStart, periodEnd)) return null;
     const span = hasSpans ? bytesOf(body.slice(starts[PERIOD], ends[PERIOD_END])) : null;
     const month = { period, texts: texts.map(bytesOf), span };
     this.#months[slot] = month;
@@ -266,21 +292,6 @@ function hasAllMembers(text: string): boolean {
     return Object.keys(JSON.parse(text)).length === MEMBERS.length;
   } catch {
     return false;
-  }
-}
-
-/**
- * Returns the totals from the bytes around the records; null if the records are not those of `data.usage` or if the
- * rest is invalid.
- */
-function parseEnvelope(head: Buffer, tail: Buffer, where: PageWhere): PageTotals | null {
-  try {
-    const withoutRecords = JSON.parse(`${head}[${JSON.stringify(RECORDS_PLACEHOLDER)}]${tail}`);
-    if (withoutRecords?.data?.usage?.[0] !== RECORDS_PLACEHOLDER) return null;
-    const { total_records, total_pages } = parseUsagePage(Buffer.concat([head, Buffer.from('[]'), tail]), where);
-    return { totalRecords: total_records, totalPages: total_pages };
-  } catch {
-    return null;
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TenantNumbers } from '../../../../src/ledger/journal/staging/tenant-numbers.ts';
+import { TenantNumbers } from '../../src/speed/tenant-numbers.ts';
 
 test('a tenant has one number, by its id as text or as bytes, and new tenants are in order of appearance', () => {
   const id = fc.oneof(fc.string({ minLength: 1, maxLength: 8, unit: 'binary' }), fc.stringMatching(/^[ab]{1,3}$/));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { LARGEST_FIGURE } from '../../../core/figure.ts';
-import { LedgerError } from '../../store/file/sqlite-errors.ts';
+import { AppError } from '../core/errors.ts';
+import { LARGEST_FIGURE } from '../core/figure.ts';
 
 /** Credits and requests, at least one of them too large for a double to be exact. */
 interface LargeFigures {
@@ -106,7 +106,7 @@ export class FigureColumns {
  */
 function requireFigure(figure: number | bigint): void {
   if (figure >= -LARGEST_FIGURE && figure <= LARGEST_FIGURE) return;
-  throw new LedgerError('figure_too_large', `${figure} is no figure: the ledger holds those up to ±(2^63-1)`);
+  throw new AppError('figure_too_large', `${figure} is no figure: the ledger holds those up to ±(2^63-1)`);
 }
 
 /** Reusable memory for ordering. */

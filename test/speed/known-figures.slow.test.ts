@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KnownFigures, readKnown } from '../../../../src/ledger/journal/runs/known-figures.ts';
-import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
+import { knownFiguresOf } from '../../src/ledger/journal/runs/read-known.ts';
+import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const LARGE = 2n ** 53n;
 const large = [LARGE - 1n, LARGE, LARGE + 1n, LARGE + 2n, 2n ** 57n + 1n];
@@ -32,7 +32,7 @@ test('figures reported as equal are exactly equal, and equal small figures are a
         );
         const keyOf = connection.prepare('SELECT tenant_key FROM tenants WHERE tenant_id = ?').pluck();
         const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number | undefined;
-        const known = new KnownFigures((after) => readKnown(connection, periodKey ?? 1, after));
+        const known = knownFiguresOf(connection, periodKey ?? 1);
         const asked = held
           .map((one) => ({
             key: keyOf.get(`t${one.tenant}`) as number,
