@@ -9,6 +9,6 @@ export function commandFile(root) {
 }
 
 /** A module of the checkout that is measured. */
-export function loadBuild(root, path) {
-  return import(pathToFileURL(join(root === null ? OWN_ROOT : resolve(root), 'build', path)).href);
+export function loadSource(root, path) {
+  return import(pathToFileURL(join(root === null ? OWN_ROOT : resolve(root), 'src', path)).href);
 }

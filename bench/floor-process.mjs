@@ -1,10 +1,10 @@
 // The floor, in a process of its own: undici with so many requests in flight, JSON.parse, and the check by hand.
 import { Pool } from 'undici';
-import { loadBuild } from './build.mjs';
+import { loadSource } from './build.mjs';
 
 const { url, concurrency, root, window } = JSON.parse(process.argv[2]);
-const { parseUsagePage } = await loadBuild(root, 'usage-api/answers/check-page.js');
-const { DEFAULT_SIGNING, signRequest } = await loadBuild(root, 'usage-api/public.js');
+const { parseUsagePage } = await loadSource(root, 'usage-api/answers/check-page.ts');
+const { DEFAULT_SIGNING, signRequest } = await loadSource(root, 'usage-api/public.ts');
 
 const workspaceId = 'ws-bench';
 const credentials = { workspaceId, apiKeyId: 'ak_bench', secretKey: 'sk_bench_not_a_secret', signing: DEFAULT_SIGNING };

@@ -1,6 +1,6 @@
 // The service of a bench, in a process of its own: the sandbox with all pages kept ready once a walk has read them.
 // Messages: `{ change: round }` changes 5 % of the records and is answered with how many those were.
-import { loadBuild } from './build.mjs';
+import { loadSource } from './build.mjs';
 
 const CHANGED_PART = 20;
 /** Tenants whose open month triples with a change, so that alert rules and outbox have something to do. */
@@ -8,7 +8,7 @@ const JUMPING = 20;
 
 const { records, latencyMs } = JSON.parse(process.argv[2]);
 // This checkout's own, whichever is measured.
-const { startSandbox } = await loadBuild(null, 'sandbox/server.js');
+const { startSandbox } = await loadSource(null, 'sandbox/server.ts');
 const months = 10;
 const sandbox = await startSandbox({
   keepRequests: 0,

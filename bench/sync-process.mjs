@@ -1,15 +1,15 @@
 // One whole sync, in a process of its own and as users run it: the program's own wiring, from a configuration file.
 import { readFileSync, statSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { loadBuild } from './build.mjs';
+import { loadSource } from './build.mjs';
 import { FIRST_MONTH } from './service.mjs';
 
 const RESOLUTION_MS = 5;
 const WAL_EVERY_MS = 20;
 
 const { config: file, root } = JSON.parse(process.argv[2]);
-const { loadConfig } = await loadBuild(root, 'config/load.js');
-const { Context } = await loadBuild(root, 'wiring/context.js');
+const { loadConfig } = await loadSource(root, 'config/load.ts');
+const { Context } = await loadSource(root, 'wiring/context.ts');
 const config = await loadConfig({ file, env: {}, cwd: '/' });
 const ledger = config.ledger.path;
 
