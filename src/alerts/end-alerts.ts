@@ -6,7 +6,7 @@ import type { DeliveryState } from './outbox/delivery-states.ts';
 import { notifyChannels } from './outbox/notify-channels.ts';
 import type { ChannelRoute } from './pipeline/route.ts';
 import { AlertBook } from './state/alert-book.ts';
-import { renameOwnAlerts } from './state/alert-store.ts';
+import { renameSystemAlerts } from './state/alert-store.ts';
 
 export interface Ending extends RetiringWorkspace {
   by: string;
@@ -73,7 +73,7 @@ interface UnderWay {
  * Ends the alerts about the whole ledger in a copy that becomes a separate ledger: they belong to the original. They
  * end without a notification and get the ids of the new ledger. Runs inside the caller's transaction.
  */
-export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
+export function leaveSystemAlerts(nowMs: number): (connection: LedgerDb) => void {
   return (connection) => {
     withdrawMessages(connection, null, nowMs);
     connection.exec(
@@ -83,6 +83,6 @@ export function leaveOwnAlerts(nowMs: number): (connection: LedgerDb) => void {
     const book = new AlertBook({ connection, ...nobody, actor: 'restore', seeding: false, at: isoTime(nowMs), nowMs });
     for (const alert of book.open()) book.expire(alert);
     notifyChannels(book);
-    renameOwnAlerts(connection);
+    renameSystemAlerts(connection);
   };
 }

@@ -4,7 +4,7 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alerts } from '../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, prepared, sql } from '../ledger/store/schema/drizzle.ts';
 import { findWorkspace, upsertWorkspace } from '../ledger/store/subjects.ts';
-import { type DirectMessage, noteHeard } from './outbox/emergency.ts';
+import { type EmergencyMessage, recordAlreadySent } from './outbox/emergency.ts';
 import { notifyChannels } from './outbox/notify-channels.ts';
 import type { NotifyContext } from './pipeline/notify-context.ts';
 import type { Notifying } from './pipeline/route.ts';
@@ -71,15 +71,17 @@ const isFailing = prepared((db) => {
  */
 export function evaluateJob(
   connection: LedgerDb,
-  news: JobHealth,
+  health: JobHealth,
   notifying: Notifying,
-  heard: readonly DirectMessage[] = [],
+  alreadySent: readonly EmergencyMessage[] = [],
 ): RunAlerts {
-  const seen = judgeJob(news);
-  if (news.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
+  const seen = judgeJob(health);
+  if (health.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
   const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, ...notifying };
   return connection
-    .transaction(() => raise(connection, seen, ofLedger, () => noteHeard(connection, seen, heard, notifying.routes)))
+    .transaction(() =>
+      raise(connection, seen, ofLedger, () => recordAlreadySent(connection, seen, alreadySent, notifying.routes)),
+    )
     .immediate();
 }
 
@@ -90,10 +92,10 @@ function raise(
   connection: LedgerDb,
   seen: Observation,
   about: Pick<NotifyContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs' | 'routes'>,
-  beforeTelling: () => void = () => undefined,
+  beforeNotifying: () => void = () => undefined,
 ): RunAlerts {
   const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });
   book.observe(seen);
-  beforeTelling();
+  beforeNotifying();
   return notifyChannels(book);
 }

@@ -4,7 +4,7 @@ import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate-system.ts';
 import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/outbox/due.ts';
-import type { DirectMessage, DirectOutcome } from '../alerts/outbox/emergency.ts';
+import type { EmergencyMessage, EmergencyOutcome } from '../alerts/outbox/emergency.ts';
 import { type ChannelRoute, channelsOf, routesOf } from '../alerts/pipeline/route.ts';
 import type { JobHealth } from '../alerts/rules/job-failed/detect.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
@@ -319,18 +319,21 @@ export class Context {
    * Raises or, with `detail` null, ends an alert about a job of the ledger; returns the number of notifications due.
    * `alreadySent` lists the emergency notifications that were sent, or may have been.
    */
-  async reportJobHealth(health: JobHealth, alreadySent: readonly DirectMessage[] = []): Promise<number> {
+  async reportJobHealth(health: JobHealth, alreadySent: readonly EmergencyMessage[] = []): Promise<number> {
     const writer = await this.writer();
     return (await writer.reportJobHealth({ ...health, alreadySent, nowMs: this.clock.now() })).due;
   }
 
-  async directMessages(health: JobHealth): Promise<DirectMessage[]> {
-    const { directMessages } = await import('../alerts/outbox/emergency.ts');
-    return directMessages(this.reader().connection, this.#routes, health, this.clock.now());
+  async composeEmergency(health: JobHealth): Promise<EmergencyMessage[]> {
+    const { composeEmergency } = await import('../alerts/outbox/emergency.ts');
+    return composeEmergency(this.reader().connection, this.#routes, health, this.clock.now());
   }
 
   /** Makes one attempt to send a message without the ledger. */
-  async sendDirectly({ channel, notificationId, payload }: DirectMessage, signal: AbortSignal): Promise<DirectOutcome> {
+  async sendDirectly(
+    { channel, notificationId, payload }: EmergencyMessage,
+    signal: AbortSignal,
+  ): Promise<EmergencyOutcome> {
     const result = await this.channels.get(channel)?.deliver({ notificationId, payload, attempt: 1 }, { signal });
     if (result?.outcome === 'retry') return result.unknown ? 'unknown' : 'refused';
     return result?.outcome === 'cancelled' ? 'unknown' : 'accepted';

@@ -14,7 +14,7 @@ import {
   pruneDeliveries,
   recordAttempt,
 } from '../alerts/outbox/deliveries.ts';
-import type { DirectMessage } from '../alerts/outbox/emergency.ts';
+import type { EmergencyMessage } from '../alerts/outbox/emergency.ts';
 import { evaluateAgain, evaluateAll } from '../alerts/outbox/evaluate-due.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
 import type { ChannelRoute } from '../alerts/pipeline/route.ts';
@@ -85,7 +85,7 @@ export const WRITER_COMMANDS = {
    */
   reportJobHealth: (
     { connection, routes }: Session,
-    { nowMs, alreadySent, ...health }: JobHealth & { nowMs: number; alreadySent?: readonly DirectMessage[] },
+    { nowMs, alreadySent, ...health }: JobHealth & { nowMs: number; alreadySent?: readonly EmergencyMessage[] },
   ): RunAlerts => evaluateJob(connection, health, { routes, nowMs }, alreadySent),
 
   compose: ({ connection, routes }: Session, { nowMs }: { nowMs: number }): number =>

@@ -18,7 +18,7 @@ describe('status', () => {
     world.clock.nowMs = NOON + 60 * MINUTE_MS;
     await world.run('sync');
     const sentence =
-      'of ws-1 are seldom told, and new tenants never, before 2026-03: its first month, 2026-01, may be partial';
+      'of ws-1 are rarely sent before 2026-03, and never for new tenants: its first month, 2026-01, may be incomplete';
     const { out } = await world.run('status');
     expect(out).toContain(`jumps   ${sentence}\n`);
     expect(parseJson((await world.run('status', '--json')).out).no_jumps_before).toEqual([
@@ -28,7 +28,7 @@ describe('status', () => {
     expect(alerts.map(({ rule }: { rule: string }) => rule)).toEqual(['regression']);
     expect((await world.run('alerts', 'explain', alerts[0].alert_id)).out).toContain(`jumps ${sentence}\n`);
     world.clock.nowMs = Date.UTC(2026, 2, 1, 12);
-    expect((await world.run('status')).out).not.toContain('seldom told');
+    expect((await world.run('status')).out).not.toContain('rarely sent');
   });
 
   it('shows the freshness of each workspace and the waiting notifications', async () => {

@@ -15,11 +15,11 @@ export interface Accuracy {
 }
 
 interface ForecastAccuracy {
-  told: number;
+  notified: number;
   /** Ranges in which the month ended. */
   held: number;
   /** Median of the forecast remainder divided by the actual remainder; null if no credits followed. */
-  saidBesideTrue: number | null;
+  forecastToActual: number | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -35,18 +35,18 @@ export function readAccuracy(
   const forecasts = connection
     .prepare(
       `SELECT x.level, x.current_credits AS used, x.evidence ->> '$.projection.low_credits' AS low,
-         x.evidence ->> '$.projection.credits' AS said, x.evidence ->> '$.projection.high_credits' AS high,
+         x.evidence ->> '$.projection.credits' AS forecast, x.evidence ->> '$.projection.high_credits' AS high,
          u.credits_used AS ended ${OF_JUMPS} AND low IS NOT NULL`,
     )
-    .all(over) as ToldForecast[];
-  const told = connection
+    .all(over) as NotifiedForecast[];
+  const notified = connection
     .prepare(
       `SELECT min(x.at) FILTER (WHERE x.level = 'likely') AS likelyAt, min(x.at) FILTER (WHERE x.level <> 'likely') AS happenedAt,
          u.credits_used >= a.threshold AS isTrue ${OF_JUMPS}
-         AND x.silent = 0 AND x.change IN ('fired', 'escalated', 'grown', 'told') GROUP BY a.alert_key HAVING likelyAt IS NOT NULL`,
+         AND x.silent = 0 AND x.change IN ('fired', 'escalated', 'grown', 'notified') GROUP BY a.alert_key HAVING likelyAt IS NOT NULL`,
     )
     .all(over) as { likelyAt: string; happenedAt: string | null; isTrue: number }[];
-  const leads = told.flatMap(({ likelyAt, happenedAt }) =>
+  const leads = notified.flatMap(({ likelyAt, happenedAt }) =>
     happenedAt === null || happenedAt <= likelyAt ? [] : [(Date.parse(happenedAt) - Date.parse(likelyAt)) / DAY_MS],
   );
   const days = (Date.parse(lastRunAt) - Date.parse(firstRunAt)) / DAY_MS;
@@ -56,8 +56,8 @@ export function readAccuracy(
       likely: accuracyOf(forecasts.filter(({ level }) => level === 'likely')),
       happened: accuracyOf(forecasts.filter(({ level }) => level === 'happened')),
     },
-    likely: told.length,
-    cameTrue: told.filter(({ isTrue }) => isTrue === 1).length,
+    likely: notified.length,
+    cameTrue: notified.filter(({ isTrue }) => isTrue === 1).length,
     leadDays: median(leads),
     messagesADay: messages / Math.max(1, days),
   };
@@ -68,21 +68,21 @@ const OF_JUMPS = `FROM alert_transitions x JOIN alerts a USING (alert_key) JOIN 
   JOIN tenant_usage u ON u.period_key = a.period_key AND u.tenant_key = a.tenant_key
   WHERE a.rule IN (SELECT value FROM json_each(@rules)) AND p.period BETWEEN @from AND @to AND p.period < @open`;
 
-interface ToldForecast {
+interface NotifiedForecast {
   level: string;
   used: number;
   low: number;
-  said: number;
+  forecast: number;
   high: number;
   ended: number;
 }
 
-function accuracyOf(forecasts: readonly ToldForecast[]): ForecastAccuracy {
+function accuracyOf(forecasts: readonly NotifiedForecast[]): ForecastAccuracy {
   const grown = forecasts.filter(({ used, ended }) => ended > used);
   return {
-    told: forecasts.length,
+    notified: forecasts.length,
     held: forecasts.filter(({ low, high, ended }) => ended >= low && ended <= high).length,
-    saidBesideTrue: median(grown.map(({ used, said, ended }) => (said - used) / (ended - used))),
+    forecastToActual: median(grown.map(({ used, forecast, ended }) => (forecast - used) / (ended - used))),
   };
 }
 

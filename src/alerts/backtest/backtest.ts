@@ -69,12 +69,12 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
     }
     const labelled = readLabels(ledger, history.workspaceKey, window);
     const labels = new Map(labelled.map((alert) => [keyOf(alert), alert.label]));
-    const told = readTold(replica.connection, window).map((alert) => ({
+    const notified = readNotified(replica.connection, window).map((alert) => ({
       ...alert,
       label: labels.get(keyOf(alert)) ?? null,
     }));
-    for (const alert of told) labels.delete(keyOf(alert));
-    const alerts = [...told, ...labelled.filter((alert) => labels.has(keyOf(alert)))];
+    for (const alert of notified) labels.delete(keyOf(alert));
+    const alerts = [...notified, ...labelled.filter((alert) => labels.has(keyOf(alert)))];
     return { history, alerts, accuracy: readAccuracy(replica.connection, window, history) };
   } finally {
     replica.close();
@@ -86,7 +86,7 @@ function keyOf({ rule, tenantId, period }: BacktestAlert): string {
 }
 
 /** Reads the alerts of the replay, without those of the first run: it only records a baseline. */
-function readTold(connection: LedgerDb, { from, to }: Window): BacktestAlert[] {
+function readNotified(connection: LedgerDb, { from, to }: Window): BacktestAlert[] {
   return connection
     .prepare(
       `SELECT p.period, a.rule, t.tenant_id AS tenantId,

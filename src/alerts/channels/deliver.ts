@@ -5,7 +5,7 @@ import { nextAttemptDelayMs } from '../pipeline/backoff.ts';
 import type { Channel, DeliveryResult } from './channel.ts';
 
 /** The other channels are notified after this many failed attempts, about twenty minutes. */
-const TOLD_AFTER_ATTEMPTS = 5;
+const REPORT_AFTER_ATTEMPTS = 5;
 
 /** A channel's health after an attempt: it works, fails, or is disabled. */
 export interface ChannelReport {
@@ -133,5 +133,5 @@ function reportOf(
   if (!isServed || (result.outcome === 'delivered' && result.refused === undefined)) return 'works';
   if (result.outcome === 'retry' && result.isDenial === true) return 'fails';
   if (result.outcome === 'too_large' && outcome.state === 'pending') return null;
-  return outcome.state === 'pending' && failures + 1 !== TOLD_AFTER_ATTEMPTS ? null : 'fails';
+  return outcome.state === 'pending' && failures + 1 !== REPORT_AFTER_ATTEMPTS ? null : 'fails';
 }

@@ -79,19 +79,19 @@ export function emailText(view: MessageView): EmailText {
 /** Renders the members of a group. Details are below their name or figure, so that the table fits a phone. */
 function memberTable(members: readonly GroupMember[]): string {
   const small = (text: string) => `<br><span style="${STYLES.foot}">${text}</span>`;
-  const rows = members.map(({ who, before, now, isForetold, change, alertId }) => {
+  const rows = members.map(({ who, before, now, isForecast, change, alertId }) => {
     const name = `<td style="${STYLES.value}">${html(withoutDomains(who))}${small(escapeMarkup(alertId))}</td>`;
     const figures =
-      before === '' ? '' : `${now}${small(`${isForetold ? 'forecast, ' : ''}before ${before}`)}${small(change)}`;
+      before === '' ? '' : `${now}${small(`${isForecast ? 'forecast, ' : ''}before ${before}`)}${small(change)}`;
     return `<tr>${name}<td style="${STYLES.figure}">${figures}</td></tr>`;
   });
   return `<table style="${STYLES.table}">${rows.join('\n')}</table>`;
 }
 
 function textChart(alert: MessageView['alert']): string[] {
-  const course = alert?.evidence.course ?? null;
-  if (alert === null || alert.period === null || course === null) return [];
-  const { rows, highest } = dayBars(alert.period, course);
+  const usage = alert?.evidence.daily_usage ?? null;
+  if (alert === null || alert.period === null || usage === null) return [];
+  const { rows, highest } = dayBars(alert.period, usage);
   if (highest <= 0) return [];
   const bars = rows.map(({ period, bars }) => `${period}  ${bars}`);
   return [[`Credits a day, up to ${grouped(Math.round(highest))}:`, ...bars].join('\n')];
@@ -121,11 +121,11 @@ const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
  * Nothing in it comes from outside but figures.
  */
 export function chartCells({ period, evidence, created_at }: Facts): string | null {
-  const { course } = evidence;
-  if (period === null || course === null) return null;
+  const { daily_usage: usage } = evidence;
+  if (period === null || usage === null) return null;
   const months = [
-    { name: monthName(addPeriods(period, -1), created_at), rates: ratesOfDays(course.days.previous), colour: '#999' },
-    { name: monthName(period, created_at), rates: ratesOfDays(course.days.current), colour: '#06c' },
+    { name: monthName(addPeriods(period, -1), created_at), rates: ratesOfDays(usage.days.previous), colour: '#999' },
+    { name: monthName(period, created_at), rates: ratesOfDays(usage.days.current), colour: '#06c' },
   ].filter(({ rates }) => rates.length > 0);
   const most = Math.max(...months.flatMap(({ rates }) => rates.map((rate) => rate ?? 0)), 0);
   if (most <= 0) return null;

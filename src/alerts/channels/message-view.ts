@@ -2,7 +2,7 @@ import { firstOf } from '../../core/text/words.ts';
 import { alertFacts } from '../messages/fact-list.ts';
 import type { Facts } from '../messages/facts/facts.ts';
 import { grouped, signed } from '../messages/facts/names.ts';
-import { forecast, subjectOf, toldCredits } from '../messages/facts/phrases.ts';
+import { forecast, monthCredits, subjectOf } from '../messages/facts/phrases.ts';
 import { nextCommands } from '../messages/next-commands.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
@@ -33,7 +33,7 @@ export interface GroupMember {
   who: string;
   before: string;
   now: string;
-  isForetold: boolean;
+  isForecast: boolean;
   change: string;
   alertId: string;
 }
@@ -51,7 +51,7 @@ const NOTHING_MORE: Omit<MessageView, 'mark' | 'summary'> = {
 };
 
 /** Fields that the mark and the summary already show. */
-const SAID: readonly string[] = ['summary', 'severity'];
+const SHOWN_ELSEWHERE: readonly string[] = ['summary', 'severity'];
 /** More entries of a list than this are counted instead of shown. */
 const LIST_ENTRIES = 10;
 const LINE_CHARACTERS = 500;
@@ -76,34 +76,34 @@ export function messageView(payload: string): MessageView | null {
   }
   const mark = type === 'test' ? 'test' : markOf(notification);
   const words = unlinked(typeof summary === 'string' ? summary : 'A notification without a summary');
-  const told = toldAlert(notification);
-  if (told !== null) {
+  const alert = alertOf(notification);
+  if (alert !== null) {
     const facts = [
-      ...alertFacts(told).map(({ label, value }) => ({ label, value: unlinked(value) })),
-      { label: 'Alert', value: told.alert_id },
+      ...alertFacts(alert).map(({ label, value }) => ({ label, value: unlinked(value) })),
+      { label: 'Alert', value: alert.alert_id },
     ];
     return {
       ...NOTHING_MORE,
       mark,
       summary: words,
       facts,
-      next: nextCommands(told, Date.parse(told.created_at)),
-      alert: told,
+      next: nextCommands(alert, Date.parse(alert.created_at)),
+      alert,
       link: textOf(notification.link),
       acknowledgeLink: textOf(notification.acknowledge_link),
     };
   }
-  const fields = Object.entries(notification).filter(([name]) => !SAID.includes(name));
+  const fields = Object.entries(notification).filter(([name]) => !SHOWN_ELSEWHERE.includes(name));
   return { ...NOTHING_MORE, mark, summary: words, facts: fields.flatMap(([name, value]) => factsOf(name, value)) };
 }
 
 function groupView(notification: Payload, items: readonly Payload[]): MessageView {
   const { notification_id: id, summary } = notification;
-  const told = items.flatMap((item) => toldAlert(item) ?? []);
-  const [first] = told;
-  const members = told.map(memberOf);
-  const lines = members.map(({ who, before, now, isForetold, change, alertId }) => {
-    const figures = before === '' ? '' : `: ${changeWords({ before, now, isForetold, change })}`;
+  const facts = items.flatMap((item) => alertOf(item) ?? []);
+  const [first] = facts;
+  const members = facts.map(memberOf);
+  const lines = members.map(({ who, before, now, isForecast, change, alertId }) => {
+    const figures = before === '' ? '' : `: ${changeWords({ before, now, isForecast, change })}`;
     return clip(`${who}${figures}, ${alertId}`, LINE_CHARACTERS);
   });
   return {
@@ -112,7 +112,7 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
     summary: unlinked(String(summary)),
     // The sentence has the total difference if the figures are of one kind.
     facts: [
-      ...(notification.credits_change == null ? [] : totalOf(told)),
+      ...(notification.credits_change == null ? [] : totalOf(facts)),
       { label: 'Message', value: unlinked(String(id)) },
     ],
     // Commands for the whole group; a plan needs the figure of one alert.
@@ -123,36 +123,36 @@ function groupView(notification: Payload, items: readonly Payload[]): MessageVie
   };
 }
 
-function memberOf(told: Facts): GroupMember {
-  const { credits, alert_id: alertId } = told;
-  const who = unlinked(subjectOf(told));
-  if (credits === null) return { who, before: '', now: '', isForetold: false, change: '', alertId };
-  const expected = toldCredits(told);
-  const isForetold = told.level === 'likely' && told.evidence.projection !== null;
+function memberOf(facts: Facts): GroupMember {
+  const { credits, alert_id: alertId } = facts;
+  const who = unlinked(subjectOf(facts));
+  if (credits === null) return { who, before: '', now: '', isForecast: false, change: '', alertId };
+  const expected = monthCredits(facts);
+  const isForecast = facts.level === 'likely' && facts.evidence.projection !== null;
   return {
     who,
     before: grouped(credits.previous),
-    now: isForetold ? forecast(told) : grouped(expected),
-    isForetold,
+    now: isForecast ? forecast(facts) : grouped(expected),
+    isForecast,
     change: signed(expected - BigInt(credits.previous)),
     alertId,
   };
 }
 
-function totalOf(told: readonly Facts[]): MessageView['facts'] {
-  const previous = told.reduce((sum, { credits }) => sum + BigInt(credits?.previous ?? 0n), 0n);
-  const expected = told.reduce((sum, each) => sum + toldCredits(each), 0n);
-  const isForetold = told.every(({ level }) => level === 'likely');
+function totalOf(facts: readonly Facts[]): MessageView['facts'] {
+  const previous = facts.reduce((sum, { credits }) => sum + BigInt(credits?.previous ?? 0n), 0n);
+  const expected = facts.reduce((sum, each) => sum + monthCredits(each), 0n);
+  const isForecast = facts.every(({ level }) => level === 'likely');
   const figures = { before: grouped(previous), now: grouped(expected), change: signed(expected - previous) };
-  return [{ label: `Total of ${told.length}`, value: changeWords({ ...figures, isForetold }) }];
+  return [{ label: `Total of ${facts.length}`, value: changeWords({ ...figures, isForecast }) }];
 }
 
-function changeWords({ before, now, isForetold, change }: Omit<GroupMember, 'who' | 'alertId'>): string {
-  return `${isForetold ? `forecast ${now}` : `${now} credits`}, ${before} before (${change})`;
+function changeWords({ before, now, isForecast, change }: Omit<GroupMember, 'who' | 'alertId'>): string {
+  return `${isForecast ? `forecast ${now}` : `${now} credits`}, ${before} before (${change})`;
 }
 
 /** Returns the notification if it is about one alert; null otherwise. Our own code wrote it, so its fields exist. */
-function toldAlert(notification: Payload): Facts | null {
+function alertOf(notification: Payload): Facts | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
   return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Facts) : null;

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { AlertState, ToldEvent } from '../../core/text/alert-words.ts';
+import type { AlertState, NotificationEvent } from '../../core/text/alert-words.ts';
 import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
 import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -33,7 +33,7 @@ export type ComposedAlert = Omit<
 /** A message's channel, and its position among the channel's messages about the alert. */
 export interface MessagePlace {
   route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
-  event: ToldEvent;
+  event: NotificationEvent;
   revision: number;
   notifiedCount: number;
 }
@@ -47,7 +47,7 @@ const lastApplied = prepared((db) =>
     .limit(1),
 );
 
-const TYPES: Partial<Record<ToldEvent, NotificationType>> = {
+const TYPES: Partial<Record<NotificationEvent, NotificationType>> = {
   worse: 'alert.escalated',
   grown: 'alert.escalated',
   closed: 'alert.resolved',

@@ -8,7 +8,7 @@ import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
 import { TOLERANCE_MS } from '../forecast/run-moments.ts';
-import type { Course } from './facts/facts.ts';
+import type { DailyUsage } from './facts/facts.ts';
 
 /** A rate that changed for good: the mean before and from `at` on. */
 interface Step {
@@ -36,7 +36,7 @@ export interface PeriodReadings {
   total: bigint | null;
 }
 
-export interface CourseInput {
+export interface DailyUsageInput {
   period: Period;
   /** How much of the period has passed; all of it when it is over. */
   elapsedMs: number;
@@ -47,7 +47,7 @@ export interface CourseInput {
 }
 
 /** Builds the daily usage of a tenant. Usage between two readings is spread evenly over the days without one. */
-export function buildCourse({ period, elapsedMs, current, previous, wasRead }: CourseInput): Course {
+export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead }: DailyUsageInput): DailyUsage {
   const before = addPeriods(period, -1);
   const startMs = periodStartMs(period);
   const previousLengthMs = startMs - periodStartMs(before);
@@ -80,7 +80,7 @@ function atDayEnds(
   period: Period,
   elapsedMs: number,
   { readings, total }: PeriodReadings,
-  wasRead: CourseInput['wasRead'],
+  wasRead: DailyUsageInput['wasRead'],
 ): (bigint | null)[] {
   const startMs = periodStartMs(period);
   const count = Math.max(0, Math.ceil(elapsedMs / DAY_MS));
@@ -101,7 +101,7 @@ function atDayEnds(
  * Reports whether a rate can have changed on a day: its own usage and that of the day before must be known. A month may
  * always begin with a change. A negative day is in the previous month.
  */
-function isDaySeen({ previous, current }: Course['days'], day: number): boolean {
+function isDaySeen({ previous, current }: DailyUsage['days'], day: number): boolean {
   const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
   return rates.at(day) != null && (day === 0 || rates.at(day - 1) != null);
 }
@@ -133,7 +133,7 @@ function samePoint(
   period: Period,
   elapsedMs: number,
   { readings, total }: PeriodReadings,
-  wasRead: CourseInput['wasRead'],
+  wasRead: DailyUsageInput['wasRead'],
 ): bigint | null {
   const startMs = periodStartMs(period);
   const atMs = startMs + elapsedMs;
@@ -175,7 +175,7 @@ export function findStep(values: readonly number[]): Step | null {
   return high > 0 && high >= low * TELLING_RATIO ? best : null;
 }
 
-interface CourseSubject {
+interface DailyUsageSubject {
   periodKey: number;
   tenantKey: number;
   phase: PeriodPhase;
@@ -190,7 +190,7 @@ const entriesOfTenant = preparedSql(
 );
 
 /** Creates a function that builds the daily usage of tenants. The days with a complete run are looked up once. */
-export function createCourses(connection: LedgerDb): (subject: CourseSubject) => Course {
+export function createDailyUsage(connection: LedgerDb): (subject: DailyUsageSubject) => DailyUsage {
   const entriesOf = entriesOfTenant(connection);
   const figuresOf = figuresReader(connection);
   const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
@@ -221,7 +221,7 @@ export function createCourses(connection: LedgerDb): (subject: CourseSubject) =>
     const nowMs = periodStartMs(period) + elapsedMs;
     const days = readDays(periodKey);
     const wasRead = (day: string) => days.has(day);
-    return buildCourse({
+    return buildDailyUsage({
       period,
       elapsedMs,
       wasRead,

@@ -1,6 +1,6 @@
 import { addPeriods, type Period } from '../../core/period.ts';
 import { ratesOfDays } from './daily-usage.ts';
-import type { Course } from './facts/facts.ts';
+import type { DailyUsage } from './facts/facts.ts';
 
 /** The days of one period as a row of bars, each a column wide. */
 export interface DayBars {
@@ -16,7 +16,7 @@ const NONE = '_';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /** Both months of a course as bars, the earlier one first, and the highest day that they are drawn against. */
-export function dayBars(period: Period, { days }: Course): { rows: DayBars[]; highest: number } {
+export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]; highest: number } {
   const series = [
     { period: addPeriods(period, -1), known: days.previous },
     { period, known: days.current },

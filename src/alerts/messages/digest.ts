@@ -41,12 +41,12 @@ export function dailySummaries<T extends Rendered>(all: readonly T[], context: S
       alert_count: notifications.length,
       firing_count: firing.length,
       resolved_count: notifications.length - firing.length,
-      alerts: notifications.map((told) => ({
-        alert_id: told.alert_id,
-        severity: told.severity,
-        state: told.state,
-        summary: told.summary,
-        notifications: [told],
+      alerts: notifications.map((notification) => ({
+        alert_id: notification.alert_id,
+        severity: notification.severity,
+        state: notification.state,
+        summary: notification.summary,
+        notifications: [notification],
       })),
       head: { link: head.seq, digest: head.digest },
       created_at: at,

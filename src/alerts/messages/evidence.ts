@@ -13,8 +13,8 @@ import { splitChange } from '../figures/change-split.ts';
 import { percentOf } from '../figures/percent.ts';
 import type { Former, Observation } from '../rules/observation.ts';
 import { usageKind } from '../rules/rules.ts';
-import { createCourses } from './daily-usage.ts';
-import type { Evidence, EvidenceEntry, FormerTenant, StakeMoney, TenantsEvidence } from './facts/facts.ts';
+import { createDailyUsage } from './daily-usage.ts';
+import type { Evidence, EvidenceEntry, Predecessor, StakeMoney, TenantsEvidence } from './facts/facts.ts';
 
 /** Entries that a notification names, the latest ones; all are in `finance_history`. */
 const MAX_ENTRIES = 20;
@@ -39,7 +39,7 @@ export function createEvidence(
   priceOf: CreditPricer | null,
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
   const total = oncePerKey((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
-  const courseOf = createCourses(connection);
+  const dailyUsageOf = createDailyUsage(connection);
   const entriesOf = latestEntries(connection);
   const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
     const { periodKey } = seen;
@@ -54,7 +54,7 @@ export function createEvidence(
     const { periodKey, tenantKey, previous, current, built, phase } = seen;
     const split = previous === null || current === null ? null : splitChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
-    const course = once(() => (ofTenant && phase !== null ? courseOf({ periodKey, tenantKey, phase }) : null));
+    const dailyUsage = once(() => (ofTenant && phase !== null ? dailyUsageOf({ periodKey, tenantKey, phase }) : null));
     const rows = once(() => (ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : []));
     const growth = previous === null || current === null ? 0n : current.credits - previous.credits;
     const open = phase !== null && !phase.over && current !== null && phase.elapsedMs > 0;
@@ -90,8 +90,8 @@ export function createEvidence(
         ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
       at_stake_credits: sides === null ? null : creditsAtStake(sides),
       at_stake_money: sides === null ? null : moneyOf(seen, tenantId, sides),
-      get course() {
-        return course();
+      get daily_usage() {
+        return dailyUsage();
       },
       split: split === null ? null : { volume_credits: split.volume, intensity_credits: split.intensity },
       get entries() {
@@ -102,7 +102,7 @@ export function createEvidence(
       },
       planned_bounds: [...planned],
       tenants: all === null ? null : { largest: largestOf(connection, all), common_growth: seen.commonGrowth },
-      former_tenant: seen.former === null ? null : formerTenant(connection, seen.former),
+      predecessor: seen.former === null ? null : toPredecessor(connection, seen.former),
       detail: seen.detail,
     };
   };
@@ -163,7 +163,7 @@ function moneyOfAll(
   return currency === null ? null : stakeMoney(change, currency);
 }
 
-function formerTenant(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: Former): FormerTenant {
+function toPredecessor(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: Former): Predecessor {
   const tenant_id = tenantIdOf(connection, tenantKey);
   return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
 }

@@ -1,7 +1,7 @@
 import { addPeriods } from '../../core/period.ts';
 import { changeReason } from '../figures/change-reason.ts';
 import { findsGrowth, usageKind } from '../rules/rules.ts';
-import type { Course, Facts, StakeMoney } from './facts/facts.ts';
+import type { DailyUsage, Facts, StakeMoney } from './facts/facts.ts';
 import { amountWords, grouped, signed } from './facts/names.ts';
 import { isOpen, limitOf } from './facts/phrases.ts';
 
@@ -12,48 +12,48 @@ export interface Fact {
 }
 
 /** Returns the known facts below an alert's sentence, most important first. */
-export function alertFacts(told: Facts): Fact[] {
-  const { credits, requests, evidence } = told;
-  const { course, at_stake_credits, at_stake_money, projection, former_tenant } = evidence;
-  return facts([
-    ['Tenant', told.tenant_id],
-    ['Name', told.tenant_name],
-    ['Workspace', told.workspace_id],
-    ['Credits', credits === null ? null : pairWords(told, credits)],
-    ['Requests', requests === null ? null : pairWords(told, requests)],
-    ['Limit', thresholdWords(told)],
-    ['Forecast', projection === null ? null : forecastWords(told, projection)],
-    ['Since', course === null || course.since === null ? null : sinceWords(course)],
-    ['A day', course === null || course.since !== null ? null : rateWords(told, course)],
-    ['Same point', course === null || projection === null ? null : samePointWords(told, course)],
-    ['Share', shareWords(told)],
-    ['Why', driverWords(told)],
-    ['Difference', at_stake_credits === null ? null : differenceWords(told, BigInt(at_stake_credits))],
+export function alertFacts(facts: Facts): Fact[] {
+  const { credits, requests, evidence } = facts;
+  const { daily_usage: usage, at_stake_credits, at_stake_money, projection, predecessor } = evidence;
+  return known([
+    ['Tenant', facts.tenant_id],
+    ['Name', facts.tenant_name],
+    ['Workspace', facts.workspace_id],
+    ['Credits', credits === null ? null : pairWords(facts, credits)],
+    ['Requests', requests === null ? null : pairWords(facts, requests)],
+    ['Limit', thresholdWords(facts)],
+    ['Forecast', projection === null ? null : forecastWords(facts, projection)],
+    ['Since', usage === null || usage.since === null ? null : sinceWords(usage)],
+    ['A day', usage === null || usage.since !== null ? null : rateWords(facts, usage)],
+    ['Same point', usage === null || projection === null ? null : samePointWords(facts, usage)],
+    ['Share', shareWords(facts)],
+    ['Why', driverWords(facts)],
+    ['Difference', at_stake_credits === null ? null : differenceWords(facts, BigInt(at_stake_credits))],
     [
       'Cost',
-      at_stake_money === null || BigInt(at_stake_money.amount_minor) === 0n ? null : moneyWords(told, at_stake_money),
+      at_stake_money === null || BigInt(at_stake_money.amount_minor) === 0n ? null : moneyWords(facts, at_stake_money),
     ],
-    ['New id of', former_tenant === null ? null : former_tenant.tenant_id],
+    ['New id of', predecessor === null ? null : predecessor.tenant_id],
   ]);
 }
 
-function facts(pairs: readonly (readonly [string, string | null])[]): Fact[] {
+function known(pairs: readonly (readonly [string, string | null])[]): Fact[] {
   return pairs.flatMap(([label, value]) => (value === null ? [] : [{ label, value }]));
 }
 
 function pairWords(
-  told: Facts,
+  facts: Facts,
   figures: { previous: bigint; current: bigint; change: bigint; change_percent?: number | bigint | null },
 ): string {
-  const { period, previous_period } = told;
+  const { period, previous_period } = facts;
   const { previous, current, change, change_percent = null } = figures;
   if (period === previous_period && change === 0n) return `${grouped(current)} in ${period}, as before`;
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
   const difference = change === 0n ? '' : ` (${signed(change)}${percent})`;
   if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
   // The difference of an incomplete month is unknown.
-  const isPart = isOpen(told) && change < 0n;
-  const so = isOpen(told) ? 'so far in' : 'in';
+  const isPart = isOpen(facts) && change < 0n;
+  const so = isOpen(facts) ? 'so far in' : 'in';
   return `${grouped(current)} ${so} ${period}, ${grouped(previous)} in ${previous_period}${isPart ? '' : difference}`;
 }
 
@@ -102,17 +102,17 @@ function moneyWords({ period }: Facts, money: StakeMoney): string {
   return `${amountWords(money)} at the prices of ${period}`;
 }
 
-function sinceWords({ since, usual_daily_credits, recent_daily_credits }: Course): string {
+function sinceWords({ since, usual_daily_credits, recent_daily_credits }: DailyUsage): string {
   return `${since}: ${grouped(recent_daily_credits ?? 0n)} credits a day, ${grouped(usual_daily_credits ?? 0n)} before`;
 }
 
-function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credits }: Course): string | null {
+function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credits }: DailyUsage): string | null {
   if (recent_daily_credits === null || period === null) return null;
   const before = usual_daily_credits === null ? '' : `, ${grouped(usual_daily_credits)} in ${addPeriods(period, -1)}`;
   return `${grouped(recent_daily_credits)} credits in ${period}${before}`;
 }
 
-function samePointWords({ period, credits }: Facts, { previous_same_point }: Course): string | null {
+function samePointWords({ period, credits }: Facts, { previous_same_point }: DailyUsage): string | null {
   if (previous_same_point === null || credits === null || period === null || BigInt(credits.previous) === 0n)
     return null;
   return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;

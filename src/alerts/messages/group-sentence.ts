@@ -1,19 +1,19 @@
-import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
 import { causeMessage } from '../rules/message.ts';
 import { RULE_TABLE, type UsageRule } from '../rules/rules.ts';
 import type { TenantCounts } from '../state/bulk-pending.ts';
 import type { Facts } from './facts/facts.ts';
 import { grouped, signed } from './facts/names.ts';
-import { baselineMonth, monthOf, placeOf, settled, subjectOf, toldCredits } from './facts/phrases.ts';
+import { baselineMonth, monthCredits, monthOf, placeOf, settled, subjectOf } from './facts/phrases.ts';
 import { readWords } from './sentence.ts';
 
 const NAMED = 5;
 /** Events that begin a condition. */
-const BEGINS: readonly ToldEvent[] = ['opened', 'again', 'worse'];
+const BEGINS: readonly NotificationEvent[] = ['opened', 'again', 'worse'];
 
 /** Returns the sentence of a group message; the largest members come first. */
-export function groupLine(all: readonly Facts[], ofAll: TenantCounts): string {
+export function groupSentence(all: readonly Facts[], ofAll: TenantCounts): string {
   const [first] = all;
   if (first === undefined) return '';
   const rule = RULE_TABLE[first.rule];
@@ -24,14 +24,14 @@ export function groupLine(all: readonly Facts[], ofAll: TenantCounts): string {
     return first.event === 'closed' ? `${ended(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
   }
   const figures = all.map((each) => {
-    const forecast = isForetold(all) ? 'forecast ' : '';
-    return `${subjectOf(each)} ${forecast}${grouped(expectedOf(each, isForetold(all)))}${besideWhat(rule, each)}`;
+    const forecast = areForecast(all) ? 'forecast ' : '';
+    return `${subjectOf(each)} ${forecast}${grouped(expectedOf(each, areForecast(all)))}${besideWhat(rule, each)}`;
   });
   const largest = `Largest: ${firstOf(figures, NAMED)}.`;
   const sum = sumOf(all);
-  const together = sum === null ? '' : `, ${isForetold(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
-  const said = first.event === 'closed' ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
-  return [`${said}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
+  const together = sum === null ? '' : `, ${areForecast(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
+  const main = first.event === 'closed' ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
+  return [`${main}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
 }
 
 /** Returns the sentences about changes since the last message. */
@@ -39,7 +39,7 @@ function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   const [first] = all as [Facts];
   if (first.event === 'closed') return [];
   const haveSettled = rule.kind.levels?.settled === 'kept' && all.every(({ level }) => level === 'settled');
-  const what = isForetold(all) ? 'The forecasts have' : 'They have';
+  const what = areForecast(all) ? 'The forecasts have' : 'They have';
   const grown = rule.message.grown ?? `${what} grown since the last message.`;
   return [haveSettled ? settled(first) : '', first.event === 'grown' ? grown : ''];
 }
@@ -50,17 +50,17 @@ export function sumOf(all: readonly Facts[]): bigint | null {
   if (first === undefined || first.event === 'closed') return null;
   const rule = RULE_TABLE[first.rule];
   if (rule.type === 'system' || rule.kind.stake?.of === 'over_limit') return null;
-  if (!isForetold(all) && all.some(({ level }) => level === 'likely')) return null;
-  return all.reduce((sum, each) => sum + expectedOf(each, isForetold(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
+  if (!areForecast(all) && all.some(({ level }) => level === 'likely')) return null;
+  return all.reduce((sum, each) => sum + expectedOf(each, areForecast(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
 }
 
 /** Reports whether all members are likely and have a forecast. */
-function isForetold(all: readonly Facts[]): boolean {
+function areForecast(all: readonly Facts[]): boolean {
   return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
 }
 
-function expectedOf(facts: Facts, foretold: boolean): bigint {
-  return foretold ? toldCredits(facts) : BigInt(facts.credits?.current ?? 0n);
+function expectedOf(facts: Facts, isForecast: boolean): bigint {
+  return isForecast ? monthCredits(facts) : BigInt(facts.credits?.current ?? 0n);
 }
 
 /** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */
@@ -81,11 +81,11 @@ function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
   const about = `${rule.kind.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
   const because = new Set(all.map(({ closed_because }) => closed_because));
   const why = because.size === 1 ? first.closed_because : null;
-  if (why === 'left_window') return `The ${about} is closed: ${monthOf(first)} is no longer looked at`;
-  const what = `The ${monthOf(first)} ${about}`;
-  if (why === 'workspace_ended') return `${what} is closed: ${placeOf(first)} is no longer read`;
-  if (why === 'unrouted') return `${what} is no longer told here; it goes on`;
-  return why === 'gone' ? `${what} is over` : `${what} is over or no longer told here`;
+  if (why === 'left_window') return `Closed: ${monthOf(first)} has left the alert window (${about})`;
+  const what = `${monthOf(first)} ${about}`;
+  if (why === 'workspace_ended') return `Closed: ${placeOf(first)} is no longer read (${what})`;
+  if (why === 'unrouted') return `The ${what} is no longer sent here; it is still open`;
+  return why === 'gone' ? `The ${what} is over` : `The ${what} is over or no longer sent here`;
 }
 
 /** Returns the figure that one member is compared with. */

@@ -2,7 +2,7 @@ import type { ChannelRoute } from '../pipeline/route.ts';
 import type { TenantCounts } from '../state/bulk-pending.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { messageId } from './compose.ts';
-import { groupLine, sumOf } from './group-sentence.ts';
+import { groupSentence, sumOf } from './group-sentence.ts';
 import { byChange, inParts, type MadeMessage, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
 
@@ -15,8 +15,8 @@ export function groupMessages<T extends Rendered>(
   { route, at, ofAll, mostBytes }: { route: ChannelRoute; at: string; ofAll: TenantCounts; mostBytes: number },
 ): MadeMessage<T>[] {
   const sorted = [...all].sort(byChange);
-  const told = sorted.map(({ notification }) => notification);
-  const line = groupLine(told, ofAll);
+  const notifications = sorted.map(({ notification }) => notification);
+  const line = groupSentence(notifications, ofAll);
   return inParts(sorted, mostBytes, (members, { part, parts }) => {
     const notifications = members.map(({ notification }) => notification);
     const [first] = notifications;
@@ -34,7 +34,7 @@ export function groupMessages<T extends Rendered>(
       part,
       parts,
       alert_count: notifications.length,
-      credits_change: sumOf(told),
+      credits_change: sumOf(notifications),
       alerts: notifications,
       acknowledge_link: first?.event === 'closed' ? null : acknowledgeLink(route, notificationId),
       created_at: at,

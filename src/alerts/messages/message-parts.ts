@@ -1,6 +1,6 @@
 import { compareFigures } from '../state/alert-figures.ts';
 import type { Notification } from './facts/facts.ts';
-import { toldCredits } from './facts/phrases.ts';
+import { monthCredits } from './facts/phrases.ts';
 
 export interface Rendered {
   notification: Notification;
@@ -51,6 +51,6 @@ export function byChange(a: Rendered, b: Rendered): number {
 }
 
 function changeOf({ notification }: Rendered): bigint {
-  const change = toldCredits(notification) - BigInt(notification.credits?.previous ?? 0n);
+  const change = monthCredits(notification) - BigInt(notification.credits?.previous ?? 0n);
   return change < 0n ? -change : change;
 }

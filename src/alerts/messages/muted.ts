@@ -3,15 +3,15 @@ const REASONS: Readonly<Record<string, string>> = {
   seed: 'found by the first sync',
   unrouted: 'no channel takes it',
   given_up: 'its channels have failed',
-  daily: 'told at most once a day',
-  waning: 'its cause was gone in the last run',
-  flapping: 'it comes and goes',
+  daily: 'notified at most once a day',
+  clearing: 'its cause was gone in the last run',
+  flapping: 'it begins and ends repeatedly',
 };
 
 /** Returns the silence that mutes an alert or the alert that inhibits it; null if neither does. */
-export function mutedBy(because: string | null): { how: 'muted' | 'explained'; id: string } | null {
+export function mutedBy(because: string | null): { how: 'muted' | 'inhibited'; id: string } | null {
   const [, word, id] = /^(silence|inhibited):(.+)$/.exec(because ?? '') ?? [];
-  return id === undefined ? null : { how: word === 'silence' ? 'muted' : 'explained', id };
+  return id === undefined ? null : { how: word === 'silence' ? 'muted' : 'inhibited', id };
 }
 
 /** Returns in words why nobody is notified; null if somebody is or was. */

@@ -8,41 +8,46 @@ import { roundedUp } from './facts/names.ts';
 const DAY_MS = 86_400_000;
 
 /** Returns complete command lines for an alert, with its id. They contain no text from outside. */
-export function nextCommands(told: Facts, nowMs: number): string[] {
-  const { alert_id, rule, state } = told;
+export function nextCommands(facts: Facts, nowMs: number): string[] {
+  const { alert_id, rule, state } = facts;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
   if (isSystemRule(rule)) {
-    return state === 'resolved' ? [] : [...commandsOf(told), about('ack', '--note "..."')];
+    return state === 'resolved' ? [] : [...commandsOf(facts), about('ack', '--note "..."')];
   }
   const feedback = about('feedback', 'real # expected, false');
   if (state === 'resolved' || state === 'expired') return [feedback];
-  const silence = muting('silence', told, nowMs);
-  return [about('ack', '--note "..."'), silence, ...(isPlannable(told) ? [muting('plan', told, nowMs)] : []), feedback];
+  const silence = muting('silence', facts, nowMs);
+  return [
+    about('ack', '--note "..."'),
+    silence,
+    ...(isPlannable(facts) ? [muting('plan', facts, nowMs)] : []),
+    feedback,
+  ];
 }
 
 /** Returns the commands in the remedy of a system alert. */
-function commandsOf(told: Facts): string[] {
-  const rule = systemRule(told.rule);
-  const todo = rule === null ? '' : causeMessage(rule.message, told).todo;
+function commandsOf(facts: Facts): string[] {
+  const rule = systemRule(facts.rule);
+  const todo = rule === null ? '' : causeMessage(rule.message, facts).todo;
   return [...todo.matchAll(/`(usage-ledger [^`]+)`/g)].flatMap(([, command]) => command ?? []);
 }
 
 /** Returns the command that mutes an alert: a plan up to its forecast, or a silence if no plan fits. */
-export function muteCommand(told: Facts, nowMs: number): string {
-  return muting(isPlannable(told) ? 'plan' : 'silence', told, nowMs);
+export function muteCommand(facts: Facts, nowMs: number): string {
+  return muting(isPlannable(facts) ? 'plan' : 'silence', facts, nowMs);
 }
 
 function isPlannable({ rule, tenant_id }: Facts): boolean {
   return findsGrowth(rule) && tenant_id !== null;
 }
 
-function muting(command: 'silence' | 'plan', told: Facts, nowMs: number): string {
+function muting(command: 'silence' | 'plan', facts: Facts, nowMs: number): string {
   // The month leaves the alert window after three more months, unless `lookback_periods` is larger. Its end is not
   // notified then.
-  const gone = told.period === null ? nowMs : periodStartMs(addPeriods(told.period, 3));
+  const gone = facts.period === null ? nowMs : periodStartMs(addPeriods(facts.period, 3));
   const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
-  const bound = command === 'plan' ? `--up-to ${planned(told)} ` : '';
-  return `usage-ledger alerts ${command} --alert ${told.alert_id} ${bound}--until ${until} --reason "..."`;
+  const bound = command === 'plan' ? `--up-to ${planned(facts)} ` : '';
+  return `usage-ledger alerts ${command} --alert ${facts.alert_id} ${bound}--until ${until} --reason "..."`;
 }
 
 /** Returns the forecast plus a fifth. */

@@ -8,20 +8,20 @@ import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
 import type { Observation } from '../rules/observation.ts';
 import { usageKind } from '../rules/rules.ts';
 import type { Facts, FigureChange, Notification } from './facts/facts.ts';
-import { summaryLine } from './sentence.ts';
+import { sentenceOf } from './sentence.ts';
 
-export interface Told extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | 'summary'> {
+export interface NotificationInput extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | 'summary'> {
   previous: UsageFigures | null;
   current: UsageFigures | null;
   public_url: string | null;
 }
 
-export function buildNotification(made: Told): Notification {
-  const { public_url, acknowledge_link, previous: before, current, ...told } = made;
+export function buildNotification(input: NotificationInput): Notification {
+  const { public_url, acknowledge_link, previous: before, current, ...rest } = input;
   // A tenant without a record of the period before used nothing in it.
   const previous = before ?? NO_USAGE;
   const facts = {
-    ...told,
+    ...rest,
     credits:
       current === null
         ? null
@@ -32,7 +32,7 @@ export function buildNotification(made: Told): Notification {
     requests: current === null ? null : figureChange(previous.requests, current.requests),
     reason: current === null ? null : changeReason(previous, current),
   };
-  return { ...facts, link: linkTo(public_url, told), acknowledge_link, summary: summaryLine(facts) };
+  return { ...facts, link: linkTo(public_url, rest), acknowledge_link, summary: sentenceOf(facts) };
 }
 
 function linkTo(

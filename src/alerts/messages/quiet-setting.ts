@@ -1,7 +1,7 @@
 import { usageKind } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { roundedUp } from './facts/names.ts';
-import { toldCredits } from './facts/phrases.ts';
+import { monthCredits } from './facts/phrases.ts';
 
 /** Returns the workspace setting below `alerts:` that would have suppressed an alert; null if no setting does. */
 export function quietSetting(facts: Facts): string | null {
@@ -10,7 +10,7 @@ export function quietSetting(facts: Facts): string | null {
   if (credits === null || setting === undefined) return null;
   if (setting === 'min_credits') return ofTenant(tenant_id, `min_credits: ${roundedUp(credits.current + 1n)}`);
   const [more, less] =
-    stakeOf === 'fall' ? [credits.previous, credits.current] : [toldCredits(facts), credits.previous];
+    stakeOf === 'fall' ? [credits.previous, credits.current] : [monthCredits(facts), credits.previous];
   if (less <= 0n) return null;
   // A tenth above the observed ratio.
   return ofTenant(tenant_id, `ratio: ${Number((more * 10n) / less + 1n) / 10}`);

@@ -9,11 +9,11 @@ import { isOpen, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
  * Returns the sentence of a message: event, subject, figures, certainty, start, cost, remedy. It is safe for a terminal
  * whatever the names are.
  */
-export function summaryLine(facts: Facts): string {
+export function sentenceOf(facts: Facts): string {
   const { event, tenant_id, evidence } = facts;
   const place = tenant_id === null ? '' : `${placeOf(facts)}: `;
   // An alert that eased because the tenant is a successor was not corrected.
-  const since = event === 'eased' && evidence.former_tenant !== null ? '' : (SINCE[event] ?? '');
+  const since = event === 'eased' && evidence.predecessor !== null ? '' : (SINCE[event] ?? '');
   // A notification repeated after an uncertain delivery or a route change follows no end.
   const isTwice = event === 'again' && facts.episode < 2;
   const adds = event === 'grown' ? grownWords(facts) : isTwice ? '' : since;
@@ -23,16 +23,16 @@ export function summaryLine(facts: Facts): string {
 
 /** Sentences about the difference to earlier messages. */
 const SINCE: Partial<Record<Facts['event'], string>> = {
-  again: 'It had ended, and has come back.',
-  eased: 'By the figures and the limit of now it has not happened, as the last message said.',
-  reminder: 'Nobody has acknowledged this yet.',
-  flapping: 'It comes and goes: the next message comes when nothing has changed for an hour.',
+  again: 'It had ended and holds again.',
+  eased: 'Correction: by the current figures and limit it has not happened.',
+  reminder: 'Not acknowledged yet.',
+  flapping: 'It begins and ends repeatedly; the next message follows after an hour without a change.',
 };
 
 function grownWords({ rule, level, evidence }: Facts): string {
   const own = usageRule(rule);
-  const isForetold = own?.kind.levels?.fromForecast === true && level === 'likely' && evidence.projection !== null;
-  if (isForetold) return 'The forecast has grown since the last message.';
+  const isForecast = own?.kind.levels?.fromForecast === true && level === 'likely' && evidence.projection !== null;
+  if (isForecast) return 'The forecast has grown since the last message.';
   return own?.message.grown ?? 'It has grown since the last message.';
 }
 
@@ -41,7 +41,7 @@ const DAY_MS = 86_400_000;
 /** When figures were read that are older than a day. */
 export function readWords({ period, read_at, created_at }: Facts): string {
   if (period === null || read_at === null || Date.parse(created_at) - Date.parse(read_at) < DAY_MS) return '';
-  return `These figures were read on ${dateName(read_at, created_at)}.`;
+  return `Figures as of ${dateName(read_at, created_at)}.`;
 }
 
 function opening(facts: Facts): string[] {
@@ -84,13 +84,13 @@ function endOf(facts: Facts): string {
   const rule = RULE_TABLE[facts.rule];
   const about = `${rule.kind.title} of ${subjectOf(facts)}`;
   if (facts.closed_because === 'left_window')
-    return `${monthOf(facts)} is no longer looked at: the ${about} is closed.`;
+    return `Closed: ${facts.period === null ? 'it' : monthOf(facts)} has left the alert window (${about}).`;
   const what = facts.period === null ? about : `${monthOf(facts)} ${about}`;
-  if (facts.closed_because === 'workspace_ended') return `The workspace is no longer read: the ${what} is closed.`;
+  if (facts.closed_because === 'workspace_ended') return `Closed: the workspace is no longer read (${what}).`;
   if (facts.closed_because === 'unrouted') {
     return rule.type === 'system'
-      ? `${ownFound(rule, facts)}; this is no longer told here.`
-      : `The ${what} is no longer told here; it goes on.`;
+      ? `${ownFound(rule, facts)}; this is no longer sent here.`
+      : `The ${what} is no longer sent here; it is still open.`;
   }
   return rule.type === 'system' ? causeMessage(rule.message, facts).ended(whose(facts)) : rule.message.ended(facts);
 }

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
@@ -38,7 +38,7 @@ export interface AttemptRecord {
 
 export interface DeliveryMember {
   alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'severity' | 'measure'>;
-  event: ToldEvent;
+  event: NotificationEvent;
   notifiedCount: number;
   revision: number;
 }
@@ -239,11 +239,11 @@ interface MemberMoment {
 }
 
 /** Makes the channel decide again at `@now`. */
-const ASKED = 'due_at = @now, scheduled_at = @now';
+const DECIDE_NOW = 'due_at = @now, scheduled_at = @now';
 const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM delivery_members m
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
 /** True if the channel's last notification is from this message and no later one repeated it. */
-const IS_TOLD_BY = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_key = @deliveryKey
+const IS_LAST_NOTIFICATION = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_key = @deliveryKey
   AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.notified_count) = (n.event, n.episode, n.level, n.notified_count)
   AND NOT EXISTS (SELECT 1 FROM delivery_members later JOIN deliveries d USING (delivery_key)
     WHERE later.alert_key = n.alert_key AND later.revision > m.revision AND d.channel = n.channel AND d.state = 'delivered'))`;
@@ -257,7 +257,7 @@ const EFFECTS: Record<MemberEffect, readonly string[]> = {
     `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, severity = m.severity, notified_count = m.notified_count,
        measure = m.measure, open = m.event <> 'closed', at = iif(m.event <> 'closed' OR n.at IS NULL, @now, n.at),
        at_once = iif(m.event <> 'closed' OR n.at_once IS NULL, d.form <> 'digest', n.at_once),
-       pending = NULL, pending_at = NULL, batch = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${ASKED}
+       pending = NULL, pending_at = NULL, batch = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${DECIDE_NOW}
      FROM delivery_members m JOIN deliveries d USING (delivery_key)
      WHERE n.delivery_key = @deliveryKey AND m.delivery_key = n.delivery_key AND m.alert_key = n.alert_key`,
   ],
@@ -270,9 +270,9 @@ const EFFECTS: Record<MemberEffect, readonly string[]> = {
        failures = coalesce(@failures, failures) WHERE delivery_key = @deliveryKey`,
   ],
   forgotten: [
-    `UPDATE alert_notified SET given_up = 0, failures = 0, ${ASKED} WHERE ${IS_MEMBER} AND delivery_key IS NULL`,
+    `UPDATE alert_notified SET given_up = 0, failures = 0, ${DECIDE_NOW} WHERE ${IS_MEMBER} AND delivery_key IS NULL`,
     `UPDATE alert_notified AS n SET episode = episode - iif(event = 'closed', 0, 1), open = 1, at_once = 0
-     WHERE ${IS_MEMBER} AND ${IS_TOLD_BY}`,
+     WHERE ${IS_MEMBER} AND ${IS_LAST_NOTIFICATION}`,
   ],
   dropped: [
     `UPDATE alert_notified SET delivery_key = NULL, pending = NULL, pending_at = NULL, batch = NULL, due_at = NULL,
@@ -306,6 +306,6 @@ function freeGivenUp(connection: LedgerDb, channel: string, nowMs: number): void
     )
     .run({ channel: moment.channel, before: moment.before });
   connection
-    .prepare(`UPDATE alert_notified AS n SET given_up = 0, failures = 0, ${ASKED} WHERE ${isFreed}`)
+    .prepare(`UPDATE alert_notified AS n SET given_up = 0, failures = 0, ${DECIDE_NOW} WHERE ${isFreed}`)
     .run(moment);
 }

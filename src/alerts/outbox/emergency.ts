@@ -4,11 +4,11 @@ import { type ComposedAlert, MessageComposer } from '../messages/compose.ts';
 import { renderPayload } from '../messages/notification.ts';
 import { type ChannelRoute, takes } from '../pipeline/route.ts';
 import { type JobHealth, judgeJob } from '../rules/job-failed/detect.ts';
-import { ownAlertId, requireAlert, type StoredAlert } from '../state/alert-store.ts';
+import { requireAlert, type StoredAlert, systemAlertId } from '../state/alert-store.ts';
 import { claimDelivery, recordAttempt, writeDelivery } from './deliveries.ts';
 
 /** A message about a fault that the ledger cannot take; it is written down once that can be written. */
-export interface DirectMessage {
+export interface EmergencyMessage {
   channel: string;
   notificationId: string;
   payload: string;
@@ -22,15 +22,15 @@ export interface DirectMessage {
  * `refused`: certainly not delivered, so it is sent again. `unknown`: the channel may have it, so the same bytes are
  * sent again.
  */
-export type DirectOutcome = 'accepted' | 'unknown' | 'refused';
+export type EmergencyOutcome = 'accepted' | 'unknown' | 'refused';
 
 /** Composes the messages about a failed job for each channel while the ledger can only be read. */
-export function directMessages(
+export function composeEmergency(
   connection: LedgerDb,
   routes: readonly ChannelRoute[],
   { job, detail }: Pick<JobHealth, 'job' | 'detail'>,
   nowMs: number,
-): DirectMessage[] {
+): EmergencyMessage[] {
   const at = isoTime(nowMs);
   const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null };
   const composer = new MessageComposer({ connection, ...nobody, actor: 'timer', seeding: false, at, nowMs });
@@ -51,11 +51,11 @@ export function directMessages(
 }
 
 /** The alert as it will be once it is written down. */
-function alertOf(connection: LedgerDb, news: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
-  const { rule, cause, judgement, detail } = judgeJob(news);
-  if (judgement.verdict !== 'holds') throw new Error('only a job that fails is told');
+function alertOf(connection: LedgerDb, health: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
+  const { rule, cause, judgement, detail } = judgeJob(health);
+  if (judgement.verdict !== 'holds') throw new Error('only a failed job has a message');
   const { level, severity } = judgement.finding;
-  const alertId = ownAlertId(connection, rule, cause);
+  const alertId = systemAlertId(connection, rule, cause);
   const before = connection.prepare('SELECT episode FROM alerts WHERE alert_id = ?').pluck().get(alertId);
   return {
     alertId,
@@ -80,14 +80,14 @@ function alertOf(connection: LedgerDb, news: Pick<JobHealth, 'job' | 'detail'>, 
  * Records the messages that channels received before the ledger could be written. Uncertain ones are tried again
  * unchanged. Runs inside the caller's transaction.
  */
-export function noteHeard(
+export function recordAlreadySent(
   connection: LedgerDb,
   { rule, cause }: { rule: StoredAlert['rule']; cause: string },
-  heard: readonly DirectMessage[],
+  alreadySent: readonly EmergencyMessage[],
   routes: readonly ChannelRoute[],
 ): void {
-  for (const { channel, notificationId, payload, revision, createdAt, isPossible } of heard) {
-    const alert = requireAlert(connection, ownAlertId(connection, rule, cause));
+  for (const { channel, notificationId, payload, revision, createdAt, isPossible } of alreadySent) {
+    const alert = requireAlert(connection, systemAlertId(connection, rule, cause));
     const delivery = { notificationId, channel, form: 'single' as const, payload, failures: 0, at: createdAt };
     writeDelivery(connection, delivery, [{ alert, event: 'opened', notifiedCount: 0, revision }]);
     const nowMs = Date.parse(createdAt);

@@ -1,4 +1,4 @@
-import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, inArray, prepared, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
@@ -25,7 +25,7 @@ import { type NotificationLog, readNotificationLog, writeBaseline, writePending 
 export interface DueNotification {
   alert: StoredAlert;
   route: ChannelRoute;
-  event: ToldEvent;
+  event: NotificationEvent;
   notifiedCount: number;
   pending: PendingNotification;
   revision: number;
@@ -40,7 +40,7 @@ export interface DueNotification {
 /** Decisions about one alert, over all channels. */
 interface AlertOutcome {
   /** Events that became pending for a channel. */
-  events: ToldEvent[];
+  events: NotificationEvent[];
   /** The highest number of growth notifications of a channel. */
   notifiedCount: number;
   /** Why no channel is notified; null: one is, or a delivery is in progress. */
@@ -100,8 +100,8 @@ function evaluate(
 function silentReason(change: AlertChangeKind, outcome: AlertOutcome | undefined): string | null {
   const isNotifiable = NOTIFIABLE_CHANGES.includes(change);
   if (outcome?.reason === null) return isNotifiable || outcome.events.length > 0 ? null : 'quiet';
-  if (change === 'resolved') return 'unheard';
-  return isNotifiable ? (outcome?.reason ?? 'unheard') : 'quiet';
+  if (change === 'resolved') return 'not_notified';
+  return isNotifiable ? (outcome?.reason ?? 'not_notified') : 'quiet';
 }
 
 interface Sources {

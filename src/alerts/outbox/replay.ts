@@ -76,10 +76,10 @@ export function replayDead(
       const retried = notificationIds === null ? retryNow(connection, names, now) : 0;
       for (const { deliveryKey } of wanted) moveDelivery(connection, { deliveryKey, state: 'dead' }, 'replay', now);
       evaluateDue(connection, notifying, names);
-      const isOwed = ({ deliveryKey }: (typeof wanted)[number]): boolean => ownedBy(connection, deliveryKey);
+      const isPending = ({ deliveryKey }: (typeof wanted)[number]): boolean => ownedBy(connection, deliveryKey);
       return {
-        replayed: wanted.filter(isOwed).map(({ letter }) => letter),
-        dropped: wanted.filter((one) => !isOwed(one)).map(({ letter }) => letter),
+        replayed: wanted.filter(isPending).map(({ letter }) => letter),
+        dropped: wanted.filter((one) => !isPending(one)).map(({ letter }) => letter),
         retried,
         enabled,
         without_channel: others.map(({ letter }) => letter),

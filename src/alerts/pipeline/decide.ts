@@ -1,5 +1,5 @@
 import { ageMs } from '../../core/stored-time.ts';
-import { LEVEL_RANK, type Level, type Severity, type ToldEvent } from '../../core/text/alert-words.ts';
+import { LEVEL_RANK, type Level, type Severity, type NotificationEvent } from '../../core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
 /** A channel gets at most one message per alert and level in this time. Less than a day, so that tomorrow's run at the same hour counts. */
@@ -33,7 +33,7 @@ export interface CurrentAlert {
 
 /** The last message about an alert that a channel received; see table `alert_notified`. */
 export interface LastNotification {
-  event: ToldEvent;
+  event: NotificationEvent;
   episode: number;
   level: Level;
   severity: Severity;
@@ -59,7 +59,7 @@ export interface ChannelPolicy {
 }
 
 export type NotifyDecision =
-  | { event: ToldEvent; notifiedCount: number }
+  | { event: NotificationEvent; notifiedCount: number }
   /** No message. `evaluateAtMs` is when to decide again; null: when something changes. */
   | { event: null; reason: string; evaluateAtMs: number | null };
 
@@ -72,14 +72,14 @@ export function decideNotification(
 ): NotifyDecision {
   const flapping = alert.system === null ? null : decideFlapping(alert.system, alert.holding, last, nowMs);
   if (flapping?.event === null) return flapping;
-  if (!alert.holding) return last?.open === true ? send('closed') : suppress('unheard');
+  if (!alert.holding) return last?.open === true ? send('closed') : suppress('not_notified');
   if (!policy.routed) return last?.open === true ? send('closed') : suppress('unrouted');
   if (policy.inhibitedBy !== null) return suppress(`inhibited:${policy.inhibitedBy}`);
   if (policy.silence !== null) return suppress(`silence:${policy.silence.id}`, policy.silence.untilMs);
   if (flapping !== null) return flapping;
   const change = changeSince(alert, last, policy);
   if (change === null) return decideReminder(alert, last, policy, nowMs);
-  if (alert.isClearing) return suppress('waning');
+  if (alert.isClearing) return suppress('clearing');
   const waitMs = alert.system !== null || change.isUrgent ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
   return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
 }
@@ -88,7 +88,7 @@ function changeSince(
   alert: CurrentAlert,
   last: LastNotification | null,
   { passedLimits }: ChannelPolicy,
-): { event: ToldEvent; notifiedCount: number; isUrgent?: boolean } | null {
+): { event: NotificationEvent; notifiedCount: number; isUrgent?: boolean } | null {
   if (last === null || last.episode < alert.episode || (!last.open && last.event !== 'baseline')) {
     const again = last !== null && last.event !== 'baseline';
     return { event: again ? 'again' : 'opened', notifiedCount: 0 };
@@ -117,7 +117,7 @@ function hasGrown({ magnitude, isBitMask }: CurrentAlert, last: LastNotification
 
 /** Returns how long a message of this level must wait because one was sent less than a day ago. */
 function remainingIntervalMs(
-  event: ToldEvent,
+  event: NotificationEvent,
   { level }: CurrentAlert,
   last: LastNotification | null,
   nowMs: number,
@@ -135,11 +135,11 @@ function decideReminder(
   nowMs: number,
 ): NotifyDecision {
   if (acknowledged) return suppress('acknowledged');
-  if (remindAfterMs === null || last === null || !last.open) return suppress('told');
+  if (remindAfterMs === null || last === null || !last.open) return suppress('notified');
   const sinceMs = ageMs(last.atMs, nowMs) ?? 0;
   return sinceMs >= remindAfterMs
     ? { event: 'reminder', notifiedCount: last.notifiedCount }
-    : suppress('told', nowMs + remindAfterMs - sinceMs);
+    : suppress('notified', nowMs + remindAfterMs - sinceMs);
 }
 
 /** Decides about a system alert that begins and ends repeatedly; null if it does not flap. */
@@ -157,7 +157,7 @@ function decideFlapping(
   return recent.length >= FLAPPING.begins && holding ? send('flapping') : null;
 }
 
-function send(event: ToldEvent): NotifyDecision {
+function send(event: NotificationEvent): NotifyDecision {
   return { event, notifiedCount: 0 };
 }
 

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
-import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { stopsReading } from '../rules/rules.ts';
@@ -15,13 +15,13 @@ const HOST_MS = 10 * 60_000;
 const GROUP_MS = 24 * 60 * 60_000;
 const MANY = 5;
 /** An alert at this multiple of its limit is an outlier. */
-const OUT_OF_LINE = 3n;
+const OUTLIER_MULTIPLE = 3n;
 /** Events that wait for a group. Ends and reminders are sent on their own. */
-export const GROUPED: readonly ToldEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
+export const GROUPED: readonly NotificationEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
 
 interface Found {
   waitsUntil: string | null;
-  toldAt: string | null;
+  notifiedAt: string | null;
 }
 
 /** A message that a receiver has, or may have soon, counts from when it was made or has arrived. */
@@ -38,7 +38,7 @@ const IS_ELSEWHERE = 'rule = @rule AND cause IS @cause AND workspace_key <> @wor
 const isSameEvent = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
 const sentElsewhere = preparedSql(`SELECT
   (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(pending, 1, instr(pending, ' ') - 1)")}) AS waitsUntil,
-  (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS toldAt`);
+  (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS notifiedAt`);
 
 /** Condition for other tenants in the same month. */
 const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
@@ -46,7 +46,7 @@ const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', '
 const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
 const sentOfMany = preparedSql(`SELECT
   (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_IN_MONTH} AND batch = 'group') AS waitsUntil,
-  (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS toldAt`);
+  (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS notifiedAt`);
 
 /**
  * Until when messages wait for others of their kind, so that one message has them all; null: they go at once. Times that a clock
@@ -64,7 +64,7 @@ export class GroupWait {
     this.#nowMs = nowMs;
   }
 
-  until(alert: StoredAlert, channel: string, event: ToldEvent): string | null {
+  until(alert: StoredAlert, channel: string, event: NotificationEvent): string | null {
     const { rule, cause, periodKey, tenantKey } = alert;
     if (stopsReading(rule)) {
       const about = { rule, cause, channel, event: event === 'again' ? 'opened' : event };
@@ -81,7 +81,7 @@ export class GroupWait {
 
   #ask(statement: Database.Statement, about: Record<string, unknown>, withinMs: number): string | null {
     const nowMs = this.#nowMs;
-    const { waitsUntil, toldAt } = statement.get({
+    const { waitsUntil, notifiedAt } = statement.get({
       ...about,
       workspaceKey: this.#workspaceKey,
       at: isoTime(nowMs),
@@ -91,12 +91,12 @@ export class GroupWait {
       latest: isoTime(nowMs + withinMs),
     }) as Found;
     if (waitsUntil !== null) return waitsUntil;
-    return toldAt === null ? null : isoTime(Date.parse(toldAt) + withinMs);
+    return notifiedAt === null ? null : isoTime(Date.parse(notifiedAt) + withinMs);
   }
 }
 
 /** Reports whether an alert is so far over its limit that it is sent without waiting for a group. */
-export function isOutlier({ current, threshold, level }: StoredAlert, event: ToldEvent): boolean {
+export function isOutlier({ current, threshold, level }: StoredAlert, event: NotificationEvent): boolean {
   if (event === 'grown' || level === 'likely' || current === null || threshold === null) return false;
-  return current.credits >= threshold * OUT_OF_LINE;
+  return current.credits >= threshold * OUTLIER_MULTIPLE;
 }

@@ -71,7 +71,7 @@ export function nextSummaryMs(hour: number, nowMs: number): number {
 }
 
 /** Returns the rules that no channel takes in a workspace, by severity. Channels limited to some tenants do not count. */
-export function unheardRules(
+export function unroutedRules(
   routes: readonly ChannelRoute[],
   workspaceId: string,
 ): { severity: Severity; rules: RuleName[] }[] {

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import type { ToldEvent } from '../../core/text/alert-words.ts';
+import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import type { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
 import { usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
@@ -69,7 +69,7 @@ export function scheduleNotification(
 export function digestTime(
   route: ChannelRoute,
   { rule, level, severity }: Pick<StoredAlert, 'rule' | 'level' | 'severity'>,
-  { event, last }: { event: ToldEvent; last: LastNotification | null },
+  { event, last }: { event: NotificationEvent; last: LastNotification | null },
   nowMs: number,
 ): string | null {
   const ends = event === 'closed';

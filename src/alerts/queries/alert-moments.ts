@@ -26,7 +26,7 @@ export interface AlertMoment {
 
 export interface AlertMoments {
   /** The last notification; null if there was none. */
-  told: AlertMoment | null;
+  notified: AlertMoment | null;
   /** As the last complete run has left the ledger. */
   now: AlertMoment;
 }
@@ -38,26 +38,29 @@ export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMo
     const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
     return lastRun.orderBy(desc(runs.runKey)).limit(1).get()?.at ?? null;
   });
-  const lastTold = createLastTold(connection);
+  const lastNotified = createLastNotified(connection);
   const composersOf = oncePerKey((workspaceId: string | null) =>
     oncePerKey((at: string) => createComposer(connection, workspaceId, at)),
   );
   return (alert) => {
     const row = requireAlert(connection, alert.alert_id);
-    const told = lastTold(alert.alert_id);
+    const notified = lastNotified(alert.alert_id);
     const at = readAtOf(row.workspaceKey) ?? alert.last_changed_at;
     const composer = composersOf(alert.workspace_id)(at);
     const read = { ...row, ...figuresNow(connection, row) };
     const { tenant_id: tenantId, state } = alert;
-    const evidence = composer.evidence(read, { tenantId, planned: told?.notification.evidence.planned_bounds ?? [] });
+    const evidence = composer.evidence(read, {
+      tenantId,
+      planned: notified?.notification.evidence.planned_bounds ?? [],
+    });
     const event = state === 'resolved' ? 'closed' : 'opened';
     const { revision, notifiedCount } = row;
     const place = { route: { channel: '' }, event, revision, notifiedCount } as const;
     const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
     // The reason of an end was decided once; later figures may differ.
-    if (event === 'closed' && told?.notification.type === 'alert.resolved')
-      notification.summary = told.notification.summary;
-    return { told, now: { at, notification } };
+    if (event === 'closed' && notified?.notification.type === 'alert.resolved')
+      notification.summary = notified.notification.summary;
+    return { notified, now: { at, notification } };
   };
 }
 
@@ -92,7 +95,7 @@ function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): Aler
 }
 
 /** Reads the last message about an alert that any channel has, or may have; one about many is read once. */
-function createLastTold(connection: LedgerDb): (alertId: string) => AlertMoment | null {
+function createLastNotified(connection: LedgerDb): (alertId: string) => AlertMoment | null {
   const lastOf = connection
     .prepare(
       `SELECT notification_id FROM finance_alert_messages

@@ -121,7 +121,7 @@ export function alertRows(
 /** The alert among these that explains another; null: none does. */
 function explainerOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): string | null {
   const by = mutedBy(muted_because);
-  return by?.how === 'explained' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
+  return by?.how === 'inhibited' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
 }
 
 /** The time of the last reading and the rule's snapshot from then. */

@@ -32,6 +32,6 @@ export function shortHistoryWords(histories: readonly ShortHistory[]): string | 
   const [one] = histories;
   if (one === undefined) return null;
   const more = histories.length - 1;
-  const rest = more === 0 ? '' : `; so it is with ${counted(more, 'more workspace')}`;
-  return `of ${one.workspaceId} are seldom told, and new tenants never, before ${one.from}: its first month, ${one.first}, may be partial${rest}`;
+  const rest = more === 0 ? '' : `; the same applies to ${counted(more, 'more workspace')}`;
+  return `of ${one.workspaceId} are rarely sent before ${one.from}, and never for new tenants: its first month, ${one.first}, may be incomplete${rest}`;
 }

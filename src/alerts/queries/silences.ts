@@ -75,10 +75,10 @@ export function silenceRows(connection: LedgerDb, { now, all, workspaceId }: Sil
 
 export interface MutePreview {
   /** Notifications that the silence would have suppressed. */
-  news: number;
+  notifications: number;
   alerts: number;
   /** News by rule, the most first. */
-  rules: { rule: RuleName; news: number }[];
+  rules: { rule: RuleName; notifications: number }[];
 }
 
 /** Counts the notifications since a moment that a silence would have suppressed, in one workspace or in all (null). */
@@ -89,23 +89,23 @@ export function mutePreview(
 ): MutePreview {
   const { silent, change, at, currentCredits: credits } = alertTransitions;
   const { alertId, rule } = alerts;
-  const isNews = and(eq(silent, 0), inArray(change, NOTIFIABLE_CHANGES), gte(at, isoTime(sinceMs)));
-  const told = query(connection)
+  const isNotified = and(eq(silent, 0), inArray(change, NOTIFIABLE_CHANGES), gte(at, isoTime(sinceMs)));
+  const sent = query(connection)
     .select({ alertId, rule, tenantId: tenants.tenantId, period: periods.period, credits, at })
     .from(alertTransitions)
     .innerJoin(alerts, eq(alerts.alertKey, alertTransitions.alertKey))
     .innerJoin(workspaces, eq(workspaces.workspaceKey, alerts.workspaceKey))
     .leftJoin(tenants, eq(tenants.tenantKey, alerts.tenantKey))
     .leftJoin(periods, eq(periods.periodKey, alerts.periodKey))
-    .where(and(isNews, isIn(workspaceId)))
+    .where(and(isNotified, isIn(workspaceId)))
     .all();
-  const muted = told.filter((subject) => covers(mute, subject) && isActiveAt(mute.times, Date.parse(subject.at)));
+  const muted = sent.filter((subject) => covers(mute, subject) && isActiveAt(mute.times, Date.parse(subject.at)));
   const byRule = new Map<RuleName, number>();
   for (const { rule } of muted) byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
   return {
-    news: muted.length,
+    notifications: muted.length,
     alerts: new Set(muted.map(({ alertId }) => alertId)).size,
-    rules: [...byRule].sort(([, a], [, b]) => b - a).map(([rule, news]) => ({ rule, news })),
+    rules: [...byRule].sort(([, a], [, b]) => b - a).map(([rule, notifications]) => ({ rule, notifications })),
   };
 }
 

@@ -45,7 +45,7 @@ export interface Observation extends AlertSubject {
   detail: string | null;
 }
 
-export function ownObservation(
+export function systemObservation(
   rule: RuleName,
   cause: string | null,
   judgement: Judgement,

@@ -7,7 +7,7 @@ import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { PACE_CONFIRM_MS } from '../forecast/pace.ts';
 import type { Observation } from '../rules/observation.ts';
 import { type AlertChange, type AlertContext, NOTIFIABLE_CHANGES } from './alert-change.ts';
-import { AlertRows, type StoredAlert, type SubjectNames } from './alert-store.ts';
+import { AlertStore, type StoredAlert, type SubjectNames } from './alert-store.ts';
 import { findBulkPending } from './bulk-pending.ts';
 import { type AlertChangeKind, advance } from './lifecycle.ts';
 import { renderBasis } from './rule-snapshot.ts';
@@ -35,7 +35,7 @@ const MAX_BULK_WAIT_MS = 86_400_000;
  */
 export class AlertBook<C extends AlertContext = AlertContext> {
   readonly context: C;
-  readonly #rows: AlertRows;
+  readonly #rows: AlertStore;
   readonly #isBulkPending: (periodKey: number) => boolean;
   /** Alerts to evaluate by key; null until they are read. */
   #read: Map<number, StoredAlert> | null = null;
@@ -44,7 +44,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
 
   constructor(context: C) {
     this.context = context;
-    this.#rows = new AlertRows(context.connection, context.workspaceKey);
+    this.#rows = new AlertStore(context.connection, context.workspaceKey);
     this.#isBulkPending = findBulkPending(context.connection, context.workspaceKey);
   }
 
@@ -122,7 +122,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
     if (grown) {
       Object.assign(alert, { notifiedCount, ...(alert.state === 'acknowledged' ? { state: 'firing' } : {}) });
     }
-    if (drafted === undefined) this.#draft(alert, grown ? 'grown' : 'told');
+    if (drafted === undefined) this.#draft(alert, grown ? 'grown' : 'notified');
     this.#rows.write(alert, null);
   }
 

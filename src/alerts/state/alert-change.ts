@@ -39,4 +39,4 @@ export interface AlertContext {
 }
 
 /** Changes that channels are notified of. The others end an alert or concern no receiver. */
-export const NOTIFIABLE_CHANGES: readonly AlertChangeKind[] = ['fired', 'escalated', 'eased', 'grown', 'told'];
+export const NOTIFIABLE_CHANGES: readonly AlertChangeKind[] = ['fired', 'escalated', 'eased', 'grown', 'notified'];

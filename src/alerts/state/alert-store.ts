@@ -132,7 +132,7 @@ const alertsToEvaluate = prepared((db) => {
     .orderBy(asc(alerts.alertKey));
 });
 
-export class AlertRows {
+export class AlertStore {
   readonly #workspaceKey: number | null;
   readonly #connection;
 
@@ -220,13 +220,13 @@ export function requireAlerts(connection: LedgerDb, id: string): (typeof alerts.
   });
 }
 
-export function ownAlertId(connection: LedgerDb, rule: StoredAlert['rule'], cause: string): string {
+export function systemAlertId(connection: LedgerDb, rule: StoredAlert['rule'], cause: string): string {
   const names = { workspaceId: null, tenantId: null, period: null };
   return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);
 }
 
 /** Gives the alerts about the ledger as a whole the ids that they have under its id of now. */
-export function renameOwnAlerts(connection: LedgerDb): void {
+export function renameSystemAlerts(connection: LedgerDb): void {
   const db = query(connection);
   const place = ledgerId(connection);
   for (const alert of db.select().from(alerts).where(isNull(alerts.workspaceKey)).all()) {

@@ -15,7 +15,7 @@ export type AlertChangeKind =
   | 'escalated'
   | 'eased'
   | 'grown'
-  | 'told'
+  | 'notified'
   | 'acknowledged'
   | 'resolved'
   | 'expired';

@@ -27,8 +27,8 @@ const MAX_SHOWN_ENTRIES = 5;
 /** Reasons why a change sent no message, other than muting, keyed by the stored reason. */
 const NOT_SENT_REASONS: Readonly<Record<string, string>> = {
   quiet: 'no change to report',
-  unheard: 'never notified',
-  told: 'already notified',
+  not_notified: 'never notified',
+  notified: 'already notified',
   acknowledged: 'acknowledged',
 };
 
@@ -95,8 +95,9 @@ export function explainCommand(cli: CliContext): CliCommand {
         const { connection } = context.reader();
         const record = alertRecord(connection, id);
         const moments = alertMoments(connection)(record.alert);
-        const { told, now } = moments;
-        if (cli.json) return cli.printJson({ alert: record.alert, notified: momentJson(told), now: momentJson(now) });
+        const { notified, now } = moments;
+        if (cli.json)
+          return cli.printJson({ alert: record.alert, notified: momentJson(notified), now: momentJson(now) });
         const because = createMutedNow(connection, context.clock.now())(record.alert);
         const sections = [
           alertHead(record, moments, { ...cli.tableOptions, because }),
@@ -230,8 +231,8 @@ function alertFactLines({ now }: AlertMoments, options: TableOptions): string[] 
 
 function alertChart({ now: { notification } }: AlertMoments): string[] {
   const { period, evidence } = notification;
-  if (period === null || evidence.course === null) return [];
-  const { rows, highest } = dayBars(period, evidence.course);
+  if (period === null || evidence.daily_usage === null) return [];
+  const { rows, highest } = dayBars(period, evidence.daily_usage);
   if (highest <= 0) return [];
   return [
     ...rows.map(
@@ -260,25 +261,25 @@ function nextLines(cli: CliContext, because: string | null, { now: { notificatio
 
 interface FigureRow {
   name: string;
-  told: bigint | null;
+  notified: bigint | null;
   now: bigint | null;
 }
 
 /** Renders the figures now and at the last notification; only the current ones when they are equal or nothing was sent. */
-function figuresTable({ told, now }: AlertMoments, options: TableOptions): string {
+function figuresTable({ notified, now }: AlertMoments, options: TableOptions): string {
   const before = figureRows(now.notification).map(({ name, value }) => ({ name, now: value }));
   const earlier = new Map(
-    told === null ? [] : figureRows(told.notification).map(({ name, value }) => [name, value] as const),
+    notified === null ? [] : figureRows(notified.notification).map(({ name, value }) => [name, value] as const),
   );
-  const rows = before.map((row): FigureRow => ({ ...row, told: earlier.get(row.name) ?? null }));
-  const same = told === null || rows.every((row) => row.told === row.now);
+  const rows = before.map((row): FigureRow => ({ ...row, notified: earlier.get(row.name) ?? null }));
+  const same = notified === null || rows.every((row) => row.notified === row.now);
   return renderTable<FigureRow>(
     rows,
     [
       { name: 'name', header: '' },
-      ...(same || told === null
+      ...(same || notified === null
         ? []
-        : [{ name: 'told' as const, header: `Notified ${formatMinute(told.at)}`, align: 'right' as const }]),
+        : [{ name: 'notified' as const, header: `Notified ${formatMinute(notified.at)}`, align: 'right' as const }]),
       { name: 'now', header: `Now, ${formatMinute(now.at)} UTC`, align: 'right' },
     ],
     options,

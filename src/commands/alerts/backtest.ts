@@ -73,7 +73,7 @@ async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<v
 
 function accuracyLines({ forecasts, likely, cameTrue, leadDays, messagesADay }: Accuracy): string[] {
   const ranges = (['likely', 'happened'] as const).flatMap((level) => {
-    const { told: forecast, held, saidBesideTrue: ratio } = forecasts[level];
+    const { notified: forecast, held, forecastToActual: ratio } = forecasts[level];
     const accuracy = ratio === null ? '' : `; forecast growth was ${ratio.toFixed(2)} times actual growth`;
     return forecast === 0 ? [] : [`${level}: ${held} of ${forecast} ranges contained the month's total${accuracy}`];
   });
@@ -166,6 +166,6 @@ function backtestJson({ history, alerts, accuracy }: Backtest, settings: AlertSe
   };
 }
 
-function forecastJson({ told, held, saidBesideTrue }: Accuracy['forecasts']['likely']): object {
-  return { forecasts: told, held, forecast_to_actual: saidBesideTrue };
+function forecastJson({ notified, held, forecastToActual }: Accuracy['forecasts']['likely']): object {
+  return { forecasts: notified, held, forecast_to_actual: forecastToActual };
 }

@@ -172,10 +172,10 @@ function silencedSubjects(connection: LedgerDb, alertId: string | undefined): (M
   return [...new Map(subjects.map((subject) => [subjectOf(subject), subject])).values()];
 }
 
-function previewWords({ news, alerts, rules }: MutePreview): string {
-  if (news === 0) return 'nothing';
-  const byRule = rules.map((each) => `${formatInteger(each.news)} ${each.rule}`).join(', ');
-  return `${counted(news, 'notification')} of ${counted(alerts, 'alert')} (${byRule})`;
+function previewWords({ notifications, alerts, rules }: MutePreview): string {
+  if (notifications === 0) return 'nothing';
+  const byRule = rules.map((each) => `${formatInteger(each.notifications)} ${each.rule}`).join(', ');
+  return `${counted(notifications, 'notification')} of ${counted(alerts, 'alert')} (${byRule})`;
 }
 
 interface MuteOptions {

@@ -1,4 +1,4 @@
-import { channelsOf, routesOf, unheardRules } from '../../alerts/pipeline/route.ts';
+import { channelsOf, routesOf, unroutedRules } from '../../alerts/pipeline/route.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { timesAfter } from '../../core/cron.ts';
@@ -211,7 +211,7 @@ function checkRoutes(config: Config): DoctorFinding[] {
   const routes = routesOf(channelsOf(config), config.http.publicUrl);
   const { workspaces } = config;
   const found = Map.groupBy(
-    workspaces.flatMap(({ id }) => unheardRules(routes, id).map((unrouted) => ({ id, ...unrouted }))),
+    workspaces.flatMap(({ id }) => unroutedRules(routes, id).map((unrouted) => ({ id, ...unrouted }))),
     ({ severity, rules }) => `${severity} ${rules.join(', ')}`,
   );
   return [...found].map(([what, where]) => {

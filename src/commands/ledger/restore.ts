@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { leaveOwnAlerts } from '../../alerts/end-alerts.ts';
+import { leaveSystemAlerts } from '../../alerts/end-alerts.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
@@ -34,7 +34,7 @@ async function restore(cli: CliContext, context: Context, name: string, options:
   const ledgerPath = config.ledger.path;
   const nowMs = cli.now();
   const target = { ledgerPath, replaceOther, version, nowMs };
-  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveOwnAlerts(nowMs) } : null;
+  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveSystemAlerts(nowMs) } : null;
   const { backup, report } = await withStopSignal(async (signal) => {
     const request = { ...target, signal, ...(identity === null ? {} : { asNew: identity }) };
     if (name.startsWith('s3://')) {

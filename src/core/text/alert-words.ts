@@ -32,11 +32,11 @@ export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'a
 /** The same as a list in SQL; a partial index has these very words. */
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;
 
-/** What a receiver can be told of an alert; `baseline` was there before anybody could be told, and is told to nobody. */
-export const TOLD_EVENTS = [
+/** Events of a notification. `baseline` is never sent: the alert held before any channel could be notified. */
+export const NOTIFICATION_EVENTS = [
   ...(['opened', 'again', 'worse', 'eased', 'grown', 'reminder', 'closed', 'flapping', 'baseline'] as const),
 ] as const;
-export type ToldEvent = (typeof TOLD_EVENTS)[number];
+export type NotificationEvent = (typeof NOTIFICATION_EVENTS)[number];
 
 /**
  * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an

@@ -1,4 +1,4 @@
-import type { DirectMessage, DirectOutcome } from '../../alerts/outbox/emergency.ts';
+import type { EmergencyMessage, EmergencyOutcome } from '../../alerts/outbox/emergency.ts';
 import { HOUR_MS } from '../../core/durations.ts';
 import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { counted, withThousands } from '../../core/text/words.ts';
@@ -16,8 +16,8 @@ const RECOVERY_FACTOR = 1.25;
 /** Sends emergency notifications, which do not go through the ledger. */
 export interface EmergencyNotifier {
   /** Composes one message per channel about a ledger that cannot be written. */
-  messages(detail: string): Promise<DirectMessage[]>;
-  send(message: DirectMessage, signal: AbortSignal): Promise<DirectOutcome>;
+  messages(detail: string): Promise<EmergencyMessage[]>;
+  send(message: EmergencyMessage, signal: AbortSignal): Promise<EmergencyOutcome>;
 }
 
 export interface DiskWatchOptions extends EmergencyNotifier, JobDeps {
@@ -25,7 +25,7 @@ export interface DiskWatchOptions extends EmergencyNotifier, JobDeps {
   /** The disk fault of the last write; null if that succeeded. */
   writeFault(): string | null;
   /** Raises the alert, or ends it with `detail` null; returns false if the ledger cannot be written. */
-  reportHealth(detail: string | null, alreadySent: readonly DirectMessage[]): Promise<boolean>;
+  reportHealth(detail: string | null, alreadySent: readonly EmergencyMessage[]): Promise<boolean>;
   /** A fault that emergency notifications reported before the daemon started. */
   unrecorded?: UnrecordedFault | null;
 }
@@ -33,8 +33,8 @@ export interface DiskWatchOptions extends EmergencyNotifier, JobDeps {
 /** A fault that cannot be written to the ledger yet. Each channel gets one emergency notification about it. */
 export class UnrecordedFault {
   readonly detail: string;
-  readonly #sent: DirectMessage[] = [];
-  #waiting: readonly DirectMessage[] | null = null;
+  readonly #sent: EmergencyMessage[] = [];
+  #waiting: readonly EmergencyMessage[] | null = null;
 
   constructor(detail: string) {
     this.detail = detail;
@@ -42,7 +42,7 @@ export class UnrecordedFault {
 
   async send({ messages, send }: EmergencyNotifier, signal: AbortSignal): Promise<void> {
     this.#waiting ??= await messages(this.detail);
-    const waiting: DirectMessage[] = [];
+    const waiting: EmergencyMessage[] = [];
     const sent = await Promise.all(this.#waiting.map((message) => send(message, signal)));
     for (const [place, message] of this.#waiting.entries()) {
       if (sent[place] === 'accepted') this.#sent.push(message);
@@ -52,7 +52,7 @@ export class UnrecordedFault {
   }
 
   /** Emergency notifications that channels have received, or may have. */
-  get alreadySent(): DirectMessage[] {
+  get alreadySent(): EmergencyMessage[] {
     return [...this.#sent, ...(this.#waiting ?? []).filter(({ isPossible }) => isPossible)];
   }
 }

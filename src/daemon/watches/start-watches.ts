@@ -48,7 +48,7 @@ export function startLedgerClockWatch(context: Context, wakeDeliveries: () => vo
 
 export function emergencyNotifier(context: Context): EmergencyNotifier {
   return {
-    messages: (detail) => context.directMessages({ job: 'disk', detail }),
+    messages: (detail) => context.composeEmergency({ job: 'disk', detail }),
     send: (message, signal) => context.sendDirectly(message, signal),
   };
 }

@@ -194,11 +194,11 @@ function accuracyOf(world: World): object {
     return {
       forecasts: own.length,
       held: own.filter((row) => row.low_credits <= row.ended && row.ended <= row.high_credits).length,
-      rest_said_beside_true: middle(ratios),
+      forecast_to_actual: middle(ratios),
     };
   };
   const news = over.filter(
-    ({ silent, change }) => silent === 0 && ['fired', 'escalated', 'grown', 'told'].includes(change),
+    ({ silent, change }) => silent === 0 && ['fired', 'escalated', 'grown', 'notified'].includes(change),
   );
   const months = [...Map.groupBy(news, (row) => row.alert_key).values()].filter(([first]) => first?.level === 'likely');
   const leads = months.flatMap((own) => {

@@ -4,7 +4,7 @@ import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';
 
-const COURSE = {
+const DAILY_USAGE = {
   ...{ since: '2026-02-09', usual_daily_credits: 3_200n, recent_daily_credits: 12_900n, previous_same_point: null },
   days: {
     previous: Array.from({ length: 31 }, (_, index) => BigInt(index + 1) * 3_226n),
@@ -13,7 +13,8 @@ const COURSE = {
 };
 
 test('the chart has a row of cells for each month, each bar as high as its day', () => {
-  const cells = chartCells(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, course: COURSE } }))) ?? '';
+  const cells =
+    chartCells(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: DAILY_USAGE } }))) ?? '';
   for (const label of ['January, credits a day', 'February, credits a day', 'the highest bar is 171,000']) {
     expect(cells).toContain(label);
   }
@@ -24,7 +25,9 @@ test('the chart has a row of cells for each month, each bar as high as its day',
 });
 
 test('a mail has the chart in its HTML, bars in its text, and the commands to type next in both', () => {
-  const payload = renderPayload(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, course: COURSE } })));
+  const payload = renderPayload(
+    buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: DAILY_USAGE } })),
+  );
   const view = messageView(payload);
   if (view === null) throw new Error('the payload cannot be read');
   const { text, html } = emailText(view);
@@ -37,7 +40,7 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
 });
 
 test.each([
-  ['used 180,000 credits; January was 100,000. That is over the limit.', 'used 180,000 credits; January was 100,000'],
+  ['used 180,000 credits; January was 100,000. Limit: 150,000.', 'used 180,000 credits; January was 100,000'],
   [
     'will probably pass its limit: forecast 180,000 to 190,000, and so it went on for very long',
     'will probably pass its limit',

@@ -13,7 +13,7 @@ const EVIDENCE = {
   ...NO_EVIDENCE,
   at_stake_credits: 161_300n,
   at_stake_money: { amount: '3226.00', amount_minor: 322_600n, currency: 'EUR' },
-  course: {
+  daily_usage: {
     ...{
       since: '2026-02-12',
       usual_daily_credits: 3_300n,

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../../src/alerts/messages/facts/facts.ts';
-import type { Told } from '../../../src/alerts/messages/notification.ts';
+import type { NotificationInput } from '../../../src/alerts/messages/notification.ts';
 
 /** Evidence that says nothing. */
 export const NO_EVIDENCE: Evidence = {
@@ -9,18 +9,18 @@ export const NO_EVIDENCE: Evidence = {
   share_of_workspace_percent: null,
   at_stake_credits: null,
   at_stake_money: null,
-  course: null,
+  daily_usage: null,
   split: null,
   entries: [],
   entry_count: 0,
   planned_bounds: [],
-  former_tenant: null,
+  predecessor: null,
   tenants: null,
   detail: null,
 };
 
 /** The facts of a jump that has just become certain, with some of them changed. */
-export function jumpFacts(changes: Partial<Told> = {}): Told {
+export function jumpFacts(changes: Partial<NotificationInput> = {}): NotificationInput {
   return {
     notification_id: 'msg_0001',
     type: 'alert.firing',

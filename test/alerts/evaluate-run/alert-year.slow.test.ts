@@ -6,7 +6,7 @@ import { playWorld, YEAR_ORACLE } from '../../long/alert-year/play.ts';
 import type { Word } from '../../long/alert-year/reader/checks.ts';
 import { FALSE_WORDS } from '../../long/alert-year/reader/false-words.ts';
 import { readYear } from '../../long/alert-year/reader/read-year.ts';
-import { readTold } from '../../long/alert-year/told.ts';
+import { readNotified } from '../../long/alert-year/told.ts';
 import { createWorld } from '../../long/alert-year/world.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -16,7 +16,7 @@ test('six months of uneven tenants: what is documented and planted is told and n
   const world = createWorld({ seed: 7, each: 2, from: '2025-10', to: '2026-06' });
   const path = join(temporaryFolder(), 'ledger.db');
   const { elapsedMs, readings } = await playWorld(world, path);
-  const told = readTold(path);
+  const told = readNotified(path);
   const measured = measure(world, told, { seed: 7, seconds: elapsedMs / 1000 });
   const oracle = holdAgainstDocumentation(world, told, readings, YEAR_ORACLE);
 

@@ -60,7 +60,6 @@ test('what is compared with the same month of last year is told beside it', asyn
   await world.read(Date.UTC(2026, 2, 9));
   world.state('acme', '2026-03', 24_000n);
   await world.read(Date.UTC(2026, 2, 10));
-  const sentence =
-    '24,000 credits in March; March 2025 was 12,000. That is over the limit of 18,000 (1.5 x March 2025)';
+  const sentence = '24,000 credits in March; March 2025 was 12,000. Limit: 18,000 (1.5 x March 2025)';
   expect(world.summaries('jump')).toEqual([expect.stringContaining(sentence)]);
 });

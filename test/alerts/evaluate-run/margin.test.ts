@@ -38,7 +38,7 @@ test('who is below cost so far and will cover it by the end is not told; who wil
   const { told, summaries, stakes } = await playFebruary([COST], { large: 1_000, small: 400 }, 32);
   expect(told).toEqual(['margin happened firing small']);
   expect(summaries[0]).toBe(
-    'ws-1: small is below cost in February and will probably stay so: at the 11,400 credits that it is likely to come to (day 7 of 28), it pays 14.00 and costs 45.60 EUR.',
+    'ws-1: small is below cost in February and will probably stay so: at the 11,400 credits forecast (day 7 of 28), it pays 14.00 and costs 45.60 EUR.',
   );
   // What it used more than the month before is no loss.
   expect(stakes).toEqual([null]);

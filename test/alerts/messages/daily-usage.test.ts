@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { buildCourse, findStep, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
+import { buildDailyUsage, findStep, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
 import { dayBars } from '../../../src/alerts/messages/day-bars.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,81 +17,81 @@ function readings(startMs: number, days: number, perDay: (day: number) => number
   });
 }
 
-function courseAfter(days: number, perDay: (day: number) => number, wasRead: (day: string) => boolean = ALWAYS) {
+function usageAfter(days: number, perDay: (day: number) => number, wasRead: (day: string) => boolean = ALWAYS) {
   const current = readings(MARCH_MS, days, perDay);
-  return buildCourse({
+  return buildDailyUsage({
     ...{ period: '2026-03', elapsedMs: days * DAY_MS, wasRead },
     current: { readings: current, total: current.at(-1)?.credits ?? null },
     previous: { readings: readings(FEBRUARY_MS, 28, () => 300), total: 8_400n },
   });
 }
 
-describe('the course of a tenant', () => {
+describe('the daily usage of a tenant', () => {
   it('names the day on which the rate left its usual, and both rates', () => {
-    const course = courseAfter(16, (day) => (day < 9 ? 300 : 1_500));
-    expect(course).toMatchObject({
+    const usage = usageAfter(16, (day) => (day < 9 ? 300 : 1_500));
+    expect(usage).toMatchObject({
       since: '2026-03-09',
       usual_daily_credits: 300n,
       recent_daily_credits: 1_500n,
       previous_same_point: 4_800n,
     });
-    expect(course.days.previous).toHaveLength(28);
-    expect(course.days.current.slice(6, 10)).toEqual([2_100n, 2_400n, 3_900n, 5_400n]);
+    expect(usage.days.previous).toHaveLength(28);
+    expect(usage.days.current.slice(6, 10)).toEqual([2_100n, 2_400n, 3_900n, 5_400n]);
   });
 
   it('names no day where none stands out', () => {
-    const course = courseAfter(16, (day) => 300 + (day % 3));
-    expect(course).toMatchObject({ since: null, usual_daily_credits: 300n, recent_daily_credits: 301n });
+    const usage = usageAfter(16, (day) => 300 + (day % 3));
+    expect(usage).toMatchObject({ since: null, usual_daily_credits: 300n, recent_daily_credits: 301n });
   });
 
   it('says when a tenant has stopped', () => {
-    const course = courseAfter(16, (day) => (day < 11 ? 300 : 0));
-    expect(course).toMatchObject({ since: '2026-03-11', usual_daily_credits: 300n, recent_daily_credits: 0n });
+    const usage = usageAfter(16, (day) => (day < 11 ? 300 : 0));
+    expect(usage).toMatchObject({ since: '2026-03-11', usual_daily_credits: 300n, recent_daily_credits: 0n });
   });
 
   it('takes no day for the beginning that has only begun, however much is used in its first hours', () => {
     const current = [...readings(MARCH_MS, 6, () => 300), { atMs: MARCH_MS + 6.1 * DAY_MS, credits: 2_100n }];
-    const course = buildCourse({
+    const usage = buildDailyUsage({
       ...{ period: '2026-03', elapsedMs: 6.3 * DAY_MS, wasRead: ALWAYS },
       current: { readings: current, total: 2_100n },
       previous: { readings: readings(FEBRUARY_MS, 28, () => 300), total: 8_400n },
     });
-    expect(course).toMatchObject({ since: null, usual_daily_credits: 300n });
+    expect(usage).toMatchObject({ since: null, usual_daily_credits: 300n });
   });
 
   it('takes no day for the beginning that follows on days that nobody read', () => {
-    const course = courseAfter(
+    const usage = usageAfter(
       16,
       (day) => (day < 10 ? 300 : 1_500),
       (day) => day < '2026-03-05' || day > '2026-03-11',
     );
-    expect(course.since).toBeNull();
+    expect(usage.since).toBeNull();
   });
 
   it('counts credits of days that nobody read as used evenly, and takes no day of them for the beginning', () => {
     const outage = (day: string) => day < '2026-03-05' || day > '2026-03-08';
-    const course = courseAfter(16, () => 300, outage);
-    expect(course.days.current.slice(3, 9)).toEqual([1_200n, null, null, null, null, 2_700n]);
-    expect(course.since).toBeNull();
+    const usage = usageAfter(16, () => 300, outage);
+    expect(usage.days.current.slice(3, 9)).toEqual([1_200n, null, null, null, null, 2_700n]);
+    expect(usage.since).toBeNull();
   });
 
   it('takes a month that was read only after its end as used evenly, with nothing at the same point', () => {
     const current = readings(MARCH_MS, 10, () => 1_000);
-    const course = buildCourse({
+    const usage = buildDailyUsage({
       ...{ period: '2026-03', elapsedMs: 10 * DAY_MS, wasRead: (day) => day >= '2026-03-01' },
       current: { readings: current, total: 10_000n },
       previous: { readings: [{ atMs: MARCH_MS, credits: 8_400n }], total: 8_400n },
     });
-    expect(course).toMatchObject({
+    expect(usage).toMatchObject({
       ...{ since: '2026-03-01', usual_daily_credits: 300n, recent_daily_credits: 1_000n, previous_same_point: null },
     });
-    expect(course.days.previous).toEqual([...Array(27).fill(null), 8_400n]);
+    expect(usage.days.previous).toEqual([...Array(27).fill(null), 8_400n]);
   });
 
   it('draws both months against one scale', () => {
     const { rows, highest } = dayBars(
       '2026-03',
-      courseAfter(4, (day) => (day < 3 ? 300 : 2_100)),
+      usageAfter(4, (day) => (day < 3 ? 300 : 2_100)),
     );
     expect(highest).toBe(2_100);
     expect(rows).toEqual([
@@ -103,20 +103,20 @@ describe('the course of a tenant', () => {
   it('draws a day without usage, too', () => {
     const { rows } = dayBars(
       '2026-03',
-      courseAfter(4, (day) => (day === 2 || day === 3 ? 0 : 2_100)),
+      usageAfter(4, (day) => (day === 2 || day === 3 ? 0 : 2_100)),
     );
     expect(rows[1]?.bars).toBe('█__█');
   });
 });
 
-test('the days of a course never lose or invent a credit', () => {
+test('the days of a daily usage never lose or invent a credit', () => {
   const amounts = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1, maxLength: 31 });
   fc.assert(
     fc.property(amounts, fc.func(fc.boolean()), (perDay, wasRead) => {
-      const course = courseAfter(perDay.length, (day) => perDay[day - 1] ?? 0, wasRead);
+      const usage = usageAfter(perDay.length, (day) => perDay[day - 1] ?? 0, wasRead);
       const total = perDay.reduce((sum, credits) => sum + credits, 0);
-      expect(course.days.current.at(-1)).toBe(BigInt(total));
-      expect(course.days.current).toHaveLength(perDay.length);
+      expect(usage.days.current.at(-1)).toBe(BigInt(total));
+      expect(usage.days.current).toHaveLength(perDay.length);
     }),
   );
 });

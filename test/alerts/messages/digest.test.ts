@@ -89,7 +89,7 @@ describe('a daily summary', () => {
 
   it('says of an alert that was told before only that it is resolved', () => {
     const digest = only(dailySummaries([held('alert_a', RESOLVED)], WHEN));
-    expect(read(digest).alerts[0].summary).toMatch(/nothing left to compare|no more than that/);
+    expect(read(digest).alerts[0].summary).toMatch(/no earlier month is left to compare|which is no growth/);
   });
 
   it('is ordered by workspace, then severity, then the size of the change', () => {

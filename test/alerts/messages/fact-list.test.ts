@@ -22,7 +22,7 @@ test('a jump says what is expected, its limit, since when, the difference and wh
     share_of_increase_percent: 33.333,
     share_of_workspace_percent: 12.5,
     at_stake_credits: 151_984n,
-    course: {
+    daily_usage: {
       ...{ since: '2026-02-09', usual_daily_credits: 3_200n, recent_daily_credits: 12_900n },
       ...{ previous_same_point: 64_000n, days: { previous: [], current: [] } },
     },

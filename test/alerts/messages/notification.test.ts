@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
-import { summaryLine } from '../../../src/alerts/messages/sentence.ts';
+import { sentenceOf } from '../../../src/alerts/messages/sentence.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 const HOSTILE = 'a"b\u001b[31m\r\nFAKE: all is well\u202e\u2066\u200b\u0000\u009b';
@@ -36,7 +36,7 @@ describe('a notification', () => {
       created_at: '2026-02-20T12:00:00.000Z',
       link: null,
       acknowledge_link: null,
-      summary: 'ws-123: acme used 180,000 credits in February; January was 100,000. That is over the limit of 150,000.',
+      summary: 'ws-123: acme used 180,000 credits in February; January was 100,000. Limit: 150,000.',
     });
   });
 
@@ -106,7 +106,7 @@ describe('the summary', () => {
 
   it('says that a jump has settled', () => {
     expect(summary({ event: 'worse', level: 'settled' })).toBe(
-      'ws-123: acme used 180,000 credits in February; January was 100,000. That is over the limit of 150,000. February has settled.',
+      'ws-123: acme used 180,000 credits in February; January was 100,000. Limit: 150,000. February has settled.',
     );
   });
 
@@ -128,7 +128,7 @@ describe('the summary', () => {
     const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
     const projection = { credits: 252_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.7143 };
     expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toContain(
-      'acme is new: 180,000 credits in February, none in January. That is over the limit of 1,000 for new tenants. Forecast for February: 252,000 (day 20 of 28).',
+      'acme is new: 180,000 credits in February, none in January. Limit for new tenants: 1,000. Forecast for February: 252,000 (day 20 of 28).',
     );
     expect(summary(newcomer)).not.toContain('Forecast');
   });
@@ -146,7 +146,7 @@ describe('the summary', () => {
     ],
     [
       ...(['likely', 160_000n, 150_000n] as const),
-      'It is no longer sure that acme will pass its February limit of 150,000, forecast 160,000 (day 20 of 28)',
+      'acme may stay under its February limit of 150,000, forecast 160,000 (day 20 of 28)',
     ],
     [
       ...(['happened', 130_000n, 150_000n] as const),
@@ -154,7 +154,7 @@ describe('the summary', () => {
     ],
     [
       ...(['happened', 130_000n, null] as const),
-      'acme has no limit in February any more: there is nothing left to compare its 110,000 credits with',
+      'acme no longer has a limit in February: no earlier month is left to compare its 110,000 credits with',
     ],
   ] as const)(
     'says why one that was %s, with a forecast of %d against %d, is over',
@@ -173,9 +173,9 @@ describe('the summary', () => {
       ...NO_EVIDENCE,
       split: { volume_credits: volume, intensity_credits: each },
     });
-    expect(summary({ evidence: split(80_000n, 0n) })).toContain('There are more requests (+80,000 credits).');
+    expect(summary({ evidence: split(80_000n, 0n) })).toContain('Cause: more requests (+80,000 credits).');
     expect(summary({ evidence: split(35_000n, 45_000n) })).toContain(
-      'There are more requests (+35,000 credits), and each request costs more (+45,000 credits).',
+      'Cause: more requests (+35,000 credits), and each request costs more (+45,000 credits).',
     );
   });
 
@@ -191,6 +191,6 @@ describe('the summary', () => {
 
   it('is derived from the notification alone', () => {
     const notification = buildNotification(jumpFacts());
-    expect(summaryLine(notification)).toBe(notification.summary);
+    expect(sentenceOf(notification)).toBe(notification.summary);
   });
 });

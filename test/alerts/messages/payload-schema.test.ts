@@ -44,7 +44,7 @@ describe('the JSON Schema takes', () => {
       share_of_workspace_percent: 12.5,
       at_stake_credits: LARGEST,
       at_stake_money: { amount: '92233720368547758.07', amount_minor: LARGEST, currency: 'EUR' },
-      course: {
+      daily_usage: {
         ...{ since: '2026-02-09', usual_daily_credits: BEYOND, recent_daily_credits: LARGEST },
         previous_same_point: BEYOND,
         days: { previous: [null, 0n, BEYOND], current: [BEYOND, null, LARGEST] },
@@ -59,7 +59,7 @@ describe('the JSON Schema takes', () => {
         largest: [{ tenant_id: HOSTILE_NAMES[0], previous_credits: BEYOND, current_credits: LARGEST }],
         common_growth: 1.9,
       },
-      former_tenant: {
+      predecessor: {
         ...{ tenant_id: HOSTILE_NAMES[0], daily_credits: BEYOND, new_daily_credits: LARGEST, last_day: '2026-03-11' },
       },
       detail: 'the service answered 500',

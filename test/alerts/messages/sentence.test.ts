@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { groupLine, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
+import { groupSentence, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { testPayload } from '../../../src/alerts/messages/test-message.ts';
 import { systemKind } from '../../../src/alerts/rules/rules.ts';
-import { RULES, type RuleName, TOLD_EVENTS } from '../../../src/core/text/alert-words.ts';
+import { NOTIFICATION_EVENTS, RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 // cspell:ignore escalat
@@ -24,14 +24,14 @@ const OF_NINE = { tenants: 9, likely: 0, reached: 2 };
 const BUILT = {
   ...{ credits: 15_000n, baseline_credits: 10_000n, baseline_period: '2026-02', ratio: 1.5, min_credits: 1_000 },
 };
-const COURSE = {
+const DAILY_USAGE = {
   ...{ since: '2026-03-14', usual_daily_credits: 350n, recent_daily_credits: 1_500n, previous_same_point: 7_000n },
   days: { previous: [], current: Array.from({ length: 20 }, (_, day) => (day < 16 ? BigInt(day) * 400n : 15_500n)) },
 };
 const EVIDENCE = {
   ...NO_EVIDENCE,
   threshold: BUILT,
-  course: COURSE,
+  daily_usage: DAILY_USAGE,
   split: { volume_credits: 0n, intensity_credits: 5_600n },
 };
 const said = (changes: Parameters<typeof jumpFacts>[0]) =>
@@ -40,7 +40,7 @@ const said = (changes: Parameters<typeof jumpFacts>[0]) =>
 describe('what a message says', () => {
   it('names the jump, whom, how much beside what, the limit and when it was reached, and why', () => {
     expect(said({ evidence: EVIDENCE })).toBe(
-      'ws-123: acme used 16,000 credits in March; February was 10,000. That is over the limit of 15,000 (1.5 x February), reached by 17 March. Each request costs more (+5,600 credits).',
+      'ws-123: acme used 16,000 credits in March; February was 10,000. Limit: 15,000 (1.5 x February), passed by 17 March. Cause: each request costs more (+5,600 credits).',
     );
   });
 
@@ -66,17 +66,17 @@ describe('what a message says', () => {
   });
 
   it('reminds of what nobody has acknowledged, and says nothing else of it', () => {
-    expect(said({ event: 'reminder' })).toMatch(/limit of 15,000\. Nobody has acknowledged this yet\.$/);
+    expect(said({ event: 'reminder' })).toMatch(/Limit: 15,000\. Not acknowledged yet\.$/);
   });
 
   it('says of who has come to the limit that it is there, and not over it', () => {
-    expect(said({ current: { credits: 15_000n, requests: 100n } })).toContain('10,000. That is the limit of 15,000.');
+    expect(said({ current: { credits: 15_000n, requests: 100n } })).toContain('10,000. Limit: 15,000.');
   });
 
   it('compares with the month that the rule compares with', () => {
     const threshold = { ...BUILT, baseline_period: '2025-03' };
     expect(said({ previous_period: '2025-03', evidence: { ...NO_EVIDENCE, threshold } })).toContain(
-      'March 2025 was 10,000. That is over the limit of 15,000 (1.5 x March 2025)',
+      'March 2025 was 10,000. Limit: 15,000 (1.5 x March 2025)',
     );
   });
 
@@ -94,7 +94,7 @@ describe('what a message says', () => {
         jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: tenantId, current: { credits: 30_000n, requests: 1n } }),
       ),
     );
-    expect(groupLine(all, { tenants: 16, likely: 3, reached: 6 })).toBe(
+    expect(groupSentence(all, { tenants: 16, likely: 3, reached: 6 })).toBe(
       '6 of 16 tenants of ws-1 are over their March limit, +120,000 credits together. Largest: alpha 30,000 (February 10,000), beta 30,000 (February 10,000), gamma 30,000 (February 10,000), delta 30,000 (February 10,000), epsilon 30,000 (February 10,000) and 1 more.',
     );
   });
@@ -107,35 +107,37 @@ describe('what a message says', () => {
       );
     const all = { tenants: 34, likely: 3, reached: 14 };
     const likely = of({ level: 'likely', evidence: { ...NO_EVIDENCE, projection } });
-    expect(groupLine(of({}), all)).toContain(
+    expect(groupSentence(of({}), all)).toContain(
       '2 more tenants of ws-1 are over their March limit, 14 of 34 in all, +12,000 credits together. Largest',
     );
-    expect(groupLine(likely, all)).toContain(
+    expect(groupSentence(likely, all)).toContain(
       '2 more tenants of ws-1 will probably pass their March limit, 3 of 34 in all, forecast +40,000 credits together.',
     );
-    expect(groupLine([...of({}), ...likely], all)).toContain(
+    expect(groupSentence([...of({}), ...likely], all)).toContain(
       '4 more tenants of ws-1 are over their March limit or will probably pass it, 17 of 34 in all. Largest',
     );
     expect([sumOf(of({})), sumOf(likely), sumOf([...of({}), ...likely])]).toEqual([12_000n, 40_000n, null]);
-    expect(groupLine(of({ event: 'grown' }), all)).toContain('2 tenants of ws-1 are over their March limit, 14 of 34');
-    expect(groupLine(of({ rule: 'drop', level: 'likely' }), all)).not.toContain('together');
+    expect(groupSentence(of({ event: 'grown' }), all)).toContain(
+      '2 tenants of ws-1 are over their March limit, 14 of 34',
+    );
+    expect(groupSentence(of({ rule: 'drop', level: 'likely' }), all)).not.toContain('together');
   });
 
   it('gives no reason of less than a twentieth, and names a first month as a whole one', () => {
     const split = { volume_credits: 5_990n, intensity_credits: 10n };
     const threshold = { ...BUILT, baseline_credits: 12_000n, ratio: 1.1, min_credits: 3_000 };
     const words = said({ evidence: { ...EVIDENCE, split, threshold } });
-    expect(words).toMatch(/ There are more requests \(\+5,990 credits\)\.$/);
+    expect(words).toMatch(/ Cause: more requests \(\+5,990 credits\)\.$/);
     expect(words).toContain('(12,000 + 3,000, February as a whole month)');
   });
 
   it('says of an end only where there was one', () => {
-    expect(said({ event: 'again', episode: 2 })).toContain(' It had ended, and has come back.');
+    expect(said({ event: 'again', episode: 2 })).toContain(' It had ended and holds again.');
     expect(said({ event: 'again', episode: 1 })).not.toContain('ended');
   });
 
   it('dates figures that are older than a day, and ends by the figures of now alone', () => {
-    expect(said({ read_at: '2026-03-17T06:00:00.000Z' })).toMatch(/ These figures were read on 17 March\.$/);
+    expect(said({ read_at: '2026-03-17T06:00:00.000Z' })).toMatch(/ Figures as of 17 March\.$/);
     expect(said({ read_at: '2026-03-20T06:00:00.000Z' })).not.toContain('were read');
     const closed = { event: 'closed', closed_because: 'gone', type: 'alert.resolved', state: 'resolved' } as const;
     const raised = { ...closed, threshold: 30_000n, previous: { credits: 20_000n, requests: 1n } };
@@ -143,7 +145,7 @@ describe('what a message says', () => {
       'ws-123: acme is under its March limit of 30,000: 16,000 credits; February was 20,000.',
     );
     const fallen = { rule: 'drop', level: 'settled', current: { credits: -1_100n, requests: 0n } } as const;
-    expect(said({ ...fallen, threshold: 6_000n })).toContain('That is up to 6,000 counts as a fall.');
+    expect(said({ ...fallen, threshold: 6_000n })).toContain('Alerts at 6,000 or less.');
   });
 
   it('says of what was corrected in one month what it was before', () => {
@@ -155,22 +157,24 @@ describe('what a message says', () => {
         }),
       ),
     );
-    expect(groupLine(all, OF_NINE)).toContain('Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).');
+    expect(groupSentence(all, OF_NINE)).toContain(
+      'Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).',
+    );
   });
 
   it.each([
-    [['unrouted', 'unrouted'], 'The March jump of 2 tenants of ws-1 is no longer told here; it goes on'],
-    [['left_window', 'left_window'], 'The jump of 2 tenants of ws-1 is closed: March is no longer looked at'],
-    [['workspace_ended', 'workspace_ended'], 'The March jump of 2 tenants of ws-1 is closed: ws-1 is no longer read'],
+    [['unrouted', 'unrouted'], 'The March jump of 2 tenants of ws-1 is no longer sent here; it is still open'],
+    [['left_window', 'left_window'], 'Closed: March has left the alert window (jump of 2 tenants of ws-1)'],
+    [['workspace_ended', 'workspace_ended'], 'Closed: ws-1 is no longer read (March jump of 2 tenants of ws-1)'],
     [['gone', 'gone'], 'The March jump of 2 tenants of ws-1 is over. Largest'],
-    [['unrouted', 'gone'], 'The March jump of 2 tenants of ws-1 is over or no longer told here'],
+    [['unrouted', 'gone'], 'The March jump of 2 tenants of ws-1 is over or no longer sent here'],
   ] as const)('says of many ends why, if they have it in common: %j', (reasons, words) => {
     const ended = reasons.map((closed_because, index) =>
       buildNotification(
         jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: `t-${index}`, event: 'closed', closed_because }),
       ),
     );
-    expect(groupLine(ended, OF_NINE)).toContain(words);
+    expect(groupSentence(ended, OF_NINE)).toContain(words);
   });
 
   it('says of a channel that fails why, how much is left, and the newest of it', () => {
@@ -211,7 +215,7 @@ const EVERYTHING = RULES.flatMap((rule) => {
 
 test('no message of any rule, event and level has a word of our own making', () => {
   for (const facts of EVERYTHING) {
-    for (const event of TOLD_EVENTS) {
+    for (const event of NOTIFICATION_EVENTS) {
       for (const closedBecause of event === 'closed'
         ? (['gone', 'left_window', 'workspace_ended', 'unrouted'] as const)
         : [null]) {
@@ -219,7 +223,7 @@ test('no message of any rule, event and level has a word of our own making', () 
         const view = messageView(renderPayload(notification));
         if (view === null) throw new Error('the payload cannot be read');
         const { subject, text, html } = emailText(view);
-        const together = groupLine([notification, notification], OF_NINE);
+        const together = groupSentence([notification, notification], OF_NINE);
         for (const words of [notification.summary, together, subject, text, html.replace(/<[^>]*>/g, '')])
           expect(words, `${facts.rule} ${event} ${facts.level}`).not.toMatch(OURS);
         expect(notification.summary).not.toMatch(/undefined|null|NaN|\s\s|\.\./);

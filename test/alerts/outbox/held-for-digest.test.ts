@@ -28,7 +28,7 @@ test('one channel hears of what is critical at once, the other of the rest at se
   await world.syncAt(22);
   expect(world.told(pager)).toEqual([
     expect.stringMatching(
-      /^ws-1: a used 16,000 credits in March; February was 10,000\. That is over the limit of 15,000 \(1\.5 x February\)/,
+      /^ws-1: a used 16,000 credits in March; February was 10,000\. Limit: 15,000 \(1\.5 x February\)/,
     ),
   ]);
   expect(world.told(finance)).toEqual(world.told(pager));
@@ -116,7 +116,7 @@ test('nobody hears the end of what they never heard of, and who is told no more 
   }));
   for (const hour of [9, 10]) await world.syncAt(hour, changed, ['new', 0]);
   expect(world.told(world.finance).slice(1)).toEqual([
-    'ws-1: The March new spend of new is no longer told here; it goes on.',
+    'ws-1: The March new spend of new is no longer sent here; it is still open.',
   ]);
   // The other channel takes warnings now, so it hears of the fallen counter, but not of what one run has found gone.
   expect(world.told(world.pager).filter((line) => /new spend|is new/.test(line))).toEqual([]);

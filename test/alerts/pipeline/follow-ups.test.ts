@@ -13,7 +13,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   await world.syncAt('2026-03-16T04:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T05:00:00Z');
   expect(world.told()).toEqual([
-    expect.stringMatching(/^ws-1: a used .* over the limit/),
+    expect.stringMatching(/^ws-1: a used .* Limit: 15,000/),
     expect.stringMatching(/^ws-1: new is new:/),
     expect.stringMatching(/^ws-1: new lost/),
   ]);

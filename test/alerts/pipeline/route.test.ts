@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextSummaryMs, routesOf, takes, unheardRules } from '../../../src/alerts/pipeline/route.ts';
+import { nextSummaryMs, routesOf, takes, unroutedRules } from '../../../src/alerts/pipeline/route.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 
 const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };
@@ -8,7 +8,7 @@ const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUp
 test('a channel without a route is told of everything at once', () => {
   const routes = routesOf([{ type: 'log', name: 'log' }]);
   expect(routes).toEqual([{ channel: 'log', ...ROUTE }]);
-  expect(unheardRules(routes, 'ws-1')).toEqual([]);
+  expect(unroutedRules(routes, 'ws-1')).toEqual([]);
 });
 
 test('a channel is told when both its severities and its rules say so', () => {
@@ -36,9 +36,9 @@ test('a channel of some workspaces or tenants is told of these alone, and of the
   expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'trial-7' })).toBe(true);
   expect(takes(trials, { ...jump, workspaceId: 'us-1', tenantId: 'globex' })).toBe(false);
   expect(takes(trials, { ...stale, workspaceId: 'us-1' })).toBe(false);
-  expect(unheardRules([europe], 'eu-1')).toEqual([]);
-  expect(unheardRules([europe], 'us-1')).not.toEqual([]);
-  expect(unheardRules([trials], 'us-1')).toEqual(unheardRules([], 'us-1'));
+  expect(unroutedRules([europe], 'eu-1')).toEqual([]);
+  expect(unroutedRules([europe], 'us-1')).not.toEqual([]);
+  expect(unroutedRules([trials], 'us-1')).toEqual(unroutedRules([], 'us-1'));
 });
 
 test('a channel is not told of what it excludes, but of the ledger as a whole in any case', () => {
@@ -53,12 +53,12 @@ test('a channel is not told of what it excludes, but of the ledger as a whole in
   expect(takes(route, { ...jump, rule: 'drop' })).toBe(false);
   expect(takes(route, { ...jump, rule: 'workspace_jump', tenantId: null })).toBe(true);
   expect(takes(route, { ...jump, rule: 'job_failed', workspaceId: null, tenantId: null })).toBe(true);
-  expect(unheardRules([route], 'ws-1').map(({ rules }) => rules)).toEqual([['drop']]);
-  expect(unheardRules([route], 'test-1')).toEqual(unheardRules([], 'test-1'));
+  expect(unroutedRules([route], 'ws-1').map(({ rules }) => rules)).toEqual([['drop']]);
+  expect(unroutedRules([route], 'test-1')).toEqual(unroutedRules([], 'test-1'));
 });
 
 test('what reaches nobody is named, each rule with the severities that it can have', () => {
-  expect(unheardRules([], 'ws-1')).toEqual([
+  expect(unroutedRules([], 'ws-1')).toEqual([
     {
       severity: 'warning',
       rules: [
@@ -86,7 +86,7 @@ test('what reaches nobody is named, each rule with the severities that it can ha
     { type: 'log', name: 'a', route: { ...ROUTE, severities: ['critical'] } },
     { type: 'log', name: 'b', route: { ...ROUTE, rules: ['jump', 'drop', 'workspace_jump', 'withdrawn'] } },
   ]);
-  expect(unheardRules(routes, 'ws-1')).toEqual([
+  expect(unroutedRules(routes, 'ws-1')).toEqual([
     {
       severity: 'warning',
       rules: ['new_spend', 'budget', 'margin', 'regression', 'restatement', 'job_failed'],

@@ -37,7 +37,7 @@ test('nothing is pending: it is asked again when the decision says', () => {
   expect(next(PENDING, nothing)).toEqual({ ...NOTHING_PENDING, dueAt: later(1), scheduledAt: NOW });
   // When that was worked out stays as it is: a clock that was ahead shows by it.
   expect(next(next(NOTHING_PENDING, nothing), nothing, { nowMs: NOON + 1 }).scheduledAt).toBe(NOW);
-  expect(next(PENDING, { event: null, reason: 'told', evaluateAtMs: null })).toEqual(NOTHING_PENDING);
+  expect(next(PENDING, { event: null, reason: 'notified', evaluateAtMs: null })).toEqual(NOTHING_PENDING);
 });
 
 test('what is owed goes at once, with its daily summary, or with its group', () => {

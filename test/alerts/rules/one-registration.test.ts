@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { unheardRules } from '../../../src/alerts/pipeline/route.ts';
+import { unroutedRules } from '../../../src/alerts/pipeline/route.ts';
 import { covers } from '../../../src/alerts/pipeline/silence.ts';
 import type { UsageKind } from '../../../src/alerts/rules/kind.ts';
 import type { UsageMessage } from '../../../src/alerts/rules/message.ts';
@@ -85,7 +85,7 @@ test('a rule is registered by what is said of it and by how it judges: from ther
   expect(connection.prepare('SELECT rule, state FROM finance_alerts').all()).toEqual([
     { rule: 'toy', state: 'resolved' },
   ]);
-  expect(unheardRules([], 'ws-1').find(({ severity }) => severity === 'warning')?.rules).toContain(name);
+  expect(unroutedRules([], 'ws-1').find(({ severity }) => severity === 'warning')?.rules).toContain(name);
   const plan = { kind: 'plan' as const, rule: '*', tenant: '*', period: '*', upToCredits: 900n };
   expect(covers(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
 });

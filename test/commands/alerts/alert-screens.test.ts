@@ -93,7 +93,7 @@ it('says of a pace what was told as long as nothing has changed, and by what its
   expect(now.evidence.projection).toEqual(notified.evidence.projection);
   expect(now.summary).toBe(notified.summary);
   const screen = await onTerminal(world, 'alerts', 'explain', alerts[0].alert_id);
-  expect(screen).not.toMatch(/^ +Told/m);
+  expect(screen).not.toMatch(/^ +Notified/m);
   expect(screen).toMatch(/^Why +more requests: 5 credits each, 5 in 2026-01$/m);
 });
 

@@ -31,7 +31,7 @@ it('offers the plan that would have muted what was expected, and that plan mutes
   );
   const [, ...argv] = String(would_have_muted).replaceAll('"', '').split(' ');
   const { last_90_days } = parseJson((await world.run(...argv, '--json')).out);
-  expect(last_90_days).toEqual({ news: 1, alerts: 1, rules: [{ rule: 'jump', news: 1 }] });
+  expect(last_90_days).toEqual({ notifications: 1, alerts: 1, rules: [{ rule: 'jump', notifications: 1 }] });
 });
 
 it.each([

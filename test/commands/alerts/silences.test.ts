@@ -52,7 +52,7 @@ it('a silence says what it would have muted in the last 90 days, and warns when 
   expect(all.out).toContain('it would have muted 1 notification of 1 alert (1 jump)');
   expect(all.err).toBe('');
   const own = parseJson((await world.run('alerts', 'silence', '--alert', id, ...IN_FORCE, '--json')).out);
-  expect(own.last_90_days).toEqual({ news: 1, alerts: 1, rules: [{ rule: 'jump', news: 1 }] });
+  expect(own.last_90_days).toEqual({ notifications: 1, alerts: 1, rules: [{ rule: 'jump', notifications: 1 }] });
   expect(world.query(`SELECT rule, tenant, period FROM silences WHERE silence_id = '${own.silence_id}'`)).toEqual([
     { rule: 'jump', tenant: 'globex', period: '2026-02' },
   ]);
@@ -95,9 +95,9 @@ it('a plan for an alert covers its tenant up to a figure, and growth beyond it i
   const world = await createWorld(FIRST);
   const id = await jumpOfGlobex(world);
   const { out } = await world.run('alerts', 'plan', '--alert', id, '--up-to', '8999', ...IN_FORCE, '--json');
-  expect(parseJson(out).last_90_days.news).toBe(0);
+  expect(parseJson(out).last_90_days.notifications).toBe(0);
   const enough = await world.run('alerts', 'plan', '--alert', id, '--up-to', '9000', ...IN_FORCE, '--json');
-  expect(parseJson(enough.out).last_90_days).toMatchObject({ news: 1 });
+  expect(parseJson(enough.out).last_90_days).toMatchObject({ notifications: 1 });
 });
 
 it.each([

@@ -256,7 +256,7 @@ test('what is open of a workspace that is ended for good is over, and who had he
       tenant_id: 'acme',
       type: 'alert.resolved',
       closed_because: 'workspace_ended',
-      summary: 'ws-2: The workspace is no longer read: the February jump of acme is closed.',
+      summary: 'ws-2: Closed: the workspace is no longer read (February jump of acme).',
     },
   ]);
   expect(

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
-import { type DirectMessage, directMessages } from '../../../src/alerts/outbox/emergency.ts';
+import { composeEmergency, type EmergencyMessage } from '../../../src/alerts/outbox/emergency.ts';
 import { routesOf } from '../../../src/alerts/pipeline/route.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/watches/disk-watch.ts';
@@ -96,7 +96,7 @@ test('an unwritable ledger causes one emergency notification per channel, record
   ]);
   setRoutes(connection, routes, NOON);
   const isFull = (yes: boolean) => connection.pragma(`query_only = ${yes ? 1 : 0}`);
-  const sent: DirectMessage[] = [];
+  const sent: EmergencyMessage[] = [];
   let away = ['b'];
   let fault: string | null = null;
   const { clock, pass } = watchOf({
@@ -112,7 +112,7 @@ test('an unwritable ledger causes one emergency notification per channel, record
         return false;
       }
     },
-    messages: async (detail) => directMessages(connection, routes, { job: 'disk', detail }, clock.now()),
+    messages: async (detail) => composeEmergency(connection, routes, { job: 'disk', detail }, clock.now()),
     async send(message) {
       if (away.includes(message.channel)) return 'refused';
       sent.push(message);
@@ -161,11 +161,11 @@ test('an emergency notification that may have arrived is retried under its id', 
   const routes = routesOf([{ type: 'log', name: 'a' }]);
   setRoutes(connection, routes, NOON);
   const news = { job: 'disk', detail: 'it cannot be written' } as const;
-  const sent: DirectMessage[] = [];
+  const sent: EmergencyMessage[] = [];
   const unrecorded = new UnrecordedFault(news.detail);
   const past = {
-    messages: async () => directMessages(connection, routes, news, NOON),
-    send: async (message: DirectMessage) => {
+    messages: async () => composeEmergency(connection, routes, news, NOON),
+    send: async (message: EmergencyMessage) => {
       sent.push(message);
       return sent.length === 1 ? ('unknown' as const) : ('refused' as const);
     },

@@ -8,7 +8,7 @@ import { holdAgainstDocumentation } from './oracle/oracle.ts';
 import { YEAR_ORACLE } from './play.ts';
 import { readYear } from './reader/read-year.ts';
 import type { Scorecard } from './score/scorecard.ts';
-import { readTold } from './told.ts';
+import { readNotified } from './told.ts';
 
 /** A world like the field, as its process prints it. */
 export interface FieldResult {
@@ -34,7 +34,7 @@ async function judgeField(order: FieldOrder, path: string): Promise<FieldResult>
   const { sentences, wrong } = readYear(world, path, readings);
   return {
     scorecard: program,
-    documentation: holdAgainstDocumentation(world, readTold(path), readings, YEAR_ORACLE),
+    documentation: holdAgainstDocumentation(world, readNotified(path), readings, YEAR_ORACLE),
     sentences,
     falseSentences: wrong,
   };

@@ -8,7 +8,7 @@ export interface Change {
   rule: string;
   tenant: string | null;
   period: string;
-  change: 'pending' | 'fired' | 'escalated' | 'eased' | 'grown' | 'told' | 'acknowledged' | 'resolved' | 'expired';
+  change: 'pending' | 'fired' | 'escalated' | 'eased' | 'grown' | 'notified' | 'acknowledged' | 'resolved' | 'expired';
   level: 'likely' | 'happened' | 'settled';
   atMs: number;
   /** Why nobody was told; null when somebody was. */
@@ -39,7 +39,7 @@ export interface Told {
 }
 
 /** Everything that the ledger at `path` knows of alerts of periods, in the order in which it came. */
-export function readTold(path: string): Told {
+export function readNotified(path: string): Told {
   const connection = new Database(path, { readonly: true });
   try {
     const changes = connection
@@ -92,7 +92,7 @@ export function isNews({ change }: Change): boolean {
 
 /** Somebody heard that it holds. */
 export function wasTold(each: Change): boolean {
-  return each.silentBecause === null && (isNews(each) || each.change === 'told');
+  return each.silentBecause === null && (isNews(each) || each.change === 'notified');
 }
 
 function foretoldIn(text: string, period: string): Change['foretold'] {

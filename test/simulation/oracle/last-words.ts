@@ -173,8 +173,8 @@ function hasNewId({ tenant_id, workspace_id }: AlertRow, words: ReadonlyMap<stri
     (word) =>
       isOpenWord(word) &&
       word.workspace_id === workspace_id &&
-      word.evidence?.former_tenant != null &&
-      word.evidence.former_tenant.tenant_id === tenant_id,
+      word.evidence?.predecessor != null &&
+      word.evidence.predecessor.tenant_id === tenant_id,
   );
 }
 

@@ -18,7 +18,7 @@ export interface Message {
   summary?: string;
   credits?: { current: number };
   period?: string | null;
-  evidence?: { former_tenant?: { tenant_id: string } | null; tenants?: { common_growth: number | null } | null };
+  evidence?: { predecessor?: { tenant_id: string } | null; tenants?: { common_growth: number | null } | null };
 }
 
 /** What a message says of alerts: one, or with a group or a digest several. */

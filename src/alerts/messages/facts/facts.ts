@@ -1,5 +1,5 @@
 import type { Period } from '../../../core/period.ts';
-import type { AlertState, Level, RuleName, Severity, ToldEvent } from '../../../core/text/alert-words.ts';
+import type { AlertState, Level, NotificationEvent, RuleName, Severity } from '../../../core/text/alert-words.ts';
 import type { ChangeReason } from '../../figures/change-reason.ts';
 
 export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
@@ -17,7 +17,7 @@ export interface Notification {
   notification_id: string;
   type: NotificationType;
   /** The event of this message, more precise than its type. */
-  event: ToldEvent;
+  event: NotificationEvent;
   /** Rises with each message about this alert on this channel; a message with a lower revision is outdated. */
   revision: number;
   episode: number;
@@ -90,14 +90,14 @@ export interface Evidence {
   at_stake_credits: bigint | null;
   at_stake_money: StakeMoney | null;
   /** The tenant's daily usage; null for alerts about a workspace and for system alerts. */
-  course: Course | null;
+  daily_usage: DailyUsage | null;
   /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
   split: { volume_credits: bigint; intensity_credits: bigint } | null;
   entries: EvidenceEntry[];
   entry_count: number;
   /** The bounds of all plans that it has gone beyond, the lowest first. */
   planned_bounds: bigint[];
-  former_tenant: FormerTenant | null;
+  predecessor: Predecessor | null;
   /** The tenants of an alert about a workspace; null for others. */
   tenants: TenantsEvidence | null;
   detail: string | null;
@@ -113,7 +113,7 @@ export interface TenantsEvidence {
   common_growth: number | null;
 }
 
-export interface FormerTenant {
+export interface Predecessor {
   tenant_id: string;
   /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
   daily_credits: bigint;
@@ -144,7 +144,7 @@ export interface EvidenceEntry {
 }
 
 /** Daily usage of a tenant in a period and the previous one. */
-export interface Course {
+export interface DailyUsage {
   /** The day of a lasting change of the daily rate, `YYYY-MM-DD`; null if there was none. */
   since: string | null;
   /** Credits a day before `since`; without one, over the whole period before. Null when that is not known. */

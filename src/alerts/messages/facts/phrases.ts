@@ -39,9 +39,9 @@ export function forecast({ evidence, credits }: Facts): string {
 }
 
 /** Returns the credits that represent the month: the forecast of a likely alert, otherwise the used credits. */
-export function toldCredits({ level, evidence, credits }: Facts): bigint {
-  const foretold = level === 'likely' ? evidence.projection?.credits : undefined;
-  return BigInt(foretold ?? credits?.current ?? 0n);
+export function monthCredits({ level, evidence, credits }: Facts): bigint {
+  const forecastCredits = level === 'likely' ? evidence.projection?.credits : undefined;
+  return BigInt(forecastCredits ?? credits?.current ?? 0n);
 }
 
 /** How far the month was that a forecast is of: ` (day 7 of 31)`. */
@@ -83,12 +83,6 @@ export function limitReason(facts: Facts): string {
 export function heads(facts: Facts): { who: string; month: string; used: string; previous: bigint; current: bigint } {
   const { previous = 0n, current = 0n } = facts.credits ?? {};
   return { who: subjectOf(facts), month: monthOf(facts), used: grouped(current), previous, current };
-}
-
-/** `over the limit of 15,000`; who has come to it is not over it. */
-export function overWords({ credits, threshold }: Facts): string {
-  const isOver = BigInt(credits?.current ?? 0n) > BigInt(threshold ?? 0n);
-  return `${isOver ? 'over ' : ''}the limit of ${grouped(threshold ?? 0n)}`;
 }
 
 /** The day of an open month that its forecast is of. */

@@ -63,10 +63,10 @@ function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, ow
   const tells = use.used >= 0n && use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
   const outlook = tells ? judging.outlook(periodKey, tenantKey) : null;
   // Only a certain forecast is shown.
-  const foretold = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
+  const shown = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
   return {
     judgement: judgeBudget({ ...use, at: own.at, phase, outlook }),
-    forecast: foretold,
+    forecast: shown,
     threshold: limit,
     detail,
   };

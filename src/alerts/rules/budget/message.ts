@@ -29,7 +29,7 @@ function found(facts: Facts): string[] {
     const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
     return [
       `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${budgetWords(facts)}${day(facts)}.`,
-      `So far it used ${used} credits${partOfBudget(facts)}; it is used up about ${dayName(period, usedUp, created_at)}.`,
+      `So far it used ${used} credits${partOfBudget(facts)}; it will be used up around ${dayName(period, usedUp, created_at)}.`,
     ];
   }
   const over = current > limit && evidence.detail === null ? `, ${grouped(current - limit)} over it` : '';

@@ -11,18 +11,19 @@ export const dropMessage: UsageMessage = {
       return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
     }
     const change = credits?.change_percent ?? null;
-    const less = change === null || current < 0n ? '' : `${grouped(-change)}% less: `;
+    const limit = grouped(threshold ?? 0n);
+    const down = change === null || current < 0n ? '' : `Down ${grouped(-change)}% `;
     return [
       `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-      `That is ${less}up to ${grouped(threshold ?? 0n)} counts as a fall.`,
+      down === '' ? `Alerts at ${limit} or less.` : `${down}(alerts at ${limit} or less).`,
       settled(facts),
     ];
   },
   ended(facts) {
     const { who, month, used } = heads(facts);
     return facts.level === 'likely'
-      ? `${who} ${facts.evidence.detail ?? 'is told as stopped no more'}; it ${isOpen(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
-      : `${who} is told as fallen no more: ${used} credits in ${month}; ${baselineWords(facts)}.`;
+      ? `${who} ${facts.evidence.detail ?? 'is no longer reported as stopped'}; it ${isOpen(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
+      : `${who} is no longer reported as a drop: ${used} credits in ${month}; ${baselineWords(facts)}.`;
   },
   foundForMany: (month, likely) =>
     ({

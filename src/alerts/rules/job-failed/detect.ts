@@ -1,5 +1,5 @@
 import { clear, holds } from '../judgement.ts';
-import { type Observation, ownObservation } from '../observation.ts';
+import { type Observation, systemObservation } from '../observation.ts';
 import { type Job, jobFailedKind } from './kind.ts';
 
 /** Health of a job in words; null: it works again. */
@@ -14,5 +14,5 @@ export function judgeJob({ job, of, detail }: JobHealth): Observation & { cause:
   const cause = of === undefined ? job : `${job}:${of}`;
   const { severity } = jobFailedKind.causes[job];
   const judgement = detail === null ? clear(true) : holds({ level: 'happened', severity, threshold: null });
-  return { ...ownObservation('job_failed', cause, judgement, detail), cause };
+  return { ...systemObservation('job_failed', cause, judgement, detail), cause };
 }

@@ -3,7 +3,7 @@ import type { CauseKind, SystemKind } from '../kind.ts';
 const JOB_CAUSES = {
   alerting: {
     severity: 'critical',
-    docs: 'a rule could not look at what a run has read',
+    docs: 'a rule failed on the records of a run',
   },
   replica: {
     severity: 'critical',
@@ -27,7 +27,7 @@ const JOB_CAUSES = {
   },
   configuration: {
     severity: 'warning',
-    docs: 'the daemon was to read its configuration again, and found a mistake in it',
+    docs: 'the daemon reloaded its configuration and found a mistake',
   },
   export: {
     severity: 'warning',
@@ -35,11 +35,11 @@ const JOB_CAUSES = {
   },
   outlet: {
     severity: 'warning',
-    docs: 'an outlet is paused, takes nothing for an hour, refuses events or gets them too late, waits for names of tenants, or has something else than was sent there',
+    docs: 'an outlet is paused, accepts nothing for an hour, refuses events or gets them too late, waits for names of tenants, or has other usage than was sent',
   },
   clock: {
     severity: 'warning',
-    docs: 'runs or closes of the ledger have times more than a minute to come: the clock was ahead and has been set back',
+    docs: 'runs or closes of the ledger have times more than a minute in the future: the clock was ahead and was set back',
   },
 } satisfies Record<string, CauseKind>;
 export type Job = keyof typeof JOB_CAUSES;
@@ -49,6 +49,6 @@ export const jobFailedKind: SystemKind & { causes: typeof JOB_CAUSES } = {
   title: 'failure',
   severity: 'both',
   scope: 'ledger',
-  docs: { holds: 'other work of ours fails. By its cause:' },
+  docs: { holds: 'another job fails. By its cause:' },
   causes: JOB_CAUSES,
 };

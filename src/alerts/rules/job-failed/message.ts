@@ -5,11 +5,11 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
   alerting: {
     found: (where) => `Alert rules of ${where} fail`,
     ended: (where) => `All alert rules of ${where} work again.`,
-    todo: 'Run `usage-ledger doctor`; the figures count all the same.',
+    todo: 'Run `usage-ledger doctor`; the figures are not affected.',
   },
   replica: {
     found: () => 'The copy in Postgres is late',
-    ended: () => 'The copy in Postgres has what the ledger has.',
+    ended: () => 'The copy in Postgres is up to date.',
     todo: 'Run `usage-ledger doctor`.',
   },
   channel: {
@@ -30,11 +30,11 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
   checkpoint: {
     found: () => 'No signed checkpoint of the ledger can be written',
     ended: () => 'Signed checkpoints of the ledger are written again.',
-    todo: 'Check the folder of the ledger; the figures count all the same.',
+    todo: 'Check the folder of the ledger; the figures are not affected.',
   },
   configuration: {
-    found: () => 'The daemon refused a configuration and works by the one before',
-    ended: () => 'The daemon works by the configuration as it stands.',
+    found: () => 'The daemon rejected a changed configuration and keeps the previous one',
+    ended: () => 'The daemon uses the present configuration.',
     todo: 'Correct it and run `usage-ledger reload`.',
   },
   export: {
@@ -48,8 +48,8 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
     todo: 'Run `usage-ledger outlets status`.',
   },
   clock: {
-    found: () => 'Times in the ledger lie ahead of the clock',
-    ended: () => 'No time in the ledger lies ahead of the clock any more.',
+    found: () => 'Times in the ledger are ahead of the clock',
+    ended: () => 'No time in the ledger is ahead of the clock any more.',
     todo: 'Keep the clock by NTP; what is due stays due.',
   },
 };

@@ -8,7 +8,6 @@ import {
   goesOn,
   heads,
   limitReason,
-  overWords,
   plan,
   settled,
 } from '../../messages/facts/phrases.ts';
@@ -32,7 +31,7 @@ export function createJumpMessage(aboutTenants: (facts: Facts) => string[]): Usa
       }
       return [
         `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-        `That is ${overWords(facts)}${limitReason(facts)}${reached(facts)}.`,
+        `Limit: ${limit}${limitReason(facts)}${reached(facts)}.`,
         settled(facts),
         goesOn(facts),
         driver(facts),
@@ -47,16 +46,16 @@ export function createJumpMessage(aboutTenants: (facts: Facts) => string[]): Usa
       const limit = grouped(threshold ?? 0n);
       const { projection } = evidence;
       if (threshold === null || (current >= threshold && current > previous))
-        return `${who} has no limit in ${month} any more: there is nothing left to compare its ${used} credits with.`;
+        return `${who} no longer has a limit in ${month}: no earlier month is left to compare its ${used} credits with.`;
       if (current >= threshold)
-        return `${who} used ${used} credits in ${month}, no more than that: ${baselineWords(facts)}.`;
+        return `${who} used ${used} credits in ${month}, which is no growth: ${baselineWords(facts)}.`;
       if (projection === null || level !== 'likely')
         return `${who} is under its ${month} limit of ${limit}${limitReason(facts)}: ${used} credits; ${baselineWords(facts)}.`;
       if (projection.credits < threshold)
         return `${who} will probably stay under its ${month} limit of ${limit}${forecastWords(facts)}.`;
       return projection.credits <= previous
         ? `${who} will probably use no more in ${month}${forecastWords(facts)}; ${baselineWords(facts)}.`
-        : `It is no longer sure that ${who} will pass its ${month} limit of ${limit}${forecastWords(facts)}.`;
+        : `${who} may stay under its ${month} limit of ${limit}${forecastWords(facts)}.`;
     },
     foundForMany: (month, likely) =>
       ({
@@ -73,21 +72,21 @@ export const jumpMessage = createJumpMessage(() => []);
 /** A smaller share of an increase, one part in this many, is not named as a cause. */
 const LEAST_PART = 20n;
 
-/** The first day by whose end a reading shows that a limit was passed. */
+/** Returns the first day at whose end a reading was over the limit. */
 function reached({ evidence, threshold, period, created_at }: Facts): string {
-  const days = evidence.course?.days.current ?? [];
+  const days = evidence.daily_usage?.days.current ?? [];
   const at = threshold === null ? -1 : days.findIndex((credits) => credits !== null && credits >= threshold);
-  return at < 0 || period === null ? '' : `, reached by ${dayName(period, at + 1, created_at)}`;
+  return at < 0 || period === null ? '' : `, passed by ${dayName(period, at + 1, created_at)}`;
 }
 
-/** Whether there are more requests, or each costs more. */
+/** Names the causes of the growth: more requests, or more credits for each. */
 function driver({ evidence, reason }: Facts): string {
   const { split } = evidence;
   if (split === null || reason === null) return '';
   const [volume, each] = [BigInt(split.volume_credits), BigInt(split.intensity_credits)];
-  const number = `There are ${volume < 0n ? 'fewer' : 'more'} requests (${signed(volume)} credits)`;
+  const requests = `${volume < 0n ? 'fewer' : 'more'} requests (${signed(volume)} credits)`;
   const cost = `each request costs ${each < 0n ? 'less' : 'more'} (${signed(each)} credits)`;
-  const isTold = (part: bigint) => (part < 0n ? -part : part) * LEAST_PART >= volume + each;
-  if (!isTold(volume)) return `${cost.replace('each', 'Each')}.`;
-  return isTold(each) ? `${number}, and ${cost}.` : `${number}.`;
+  const isNamed = (part: bigint) => (part < 0n ? -part : part) * LEAST_PART >= volume + each;
+  const causes = [...(isNamed(volume) ? [requests] : []), ...(!isNamed(volume) || isNamed(each) ? [cost] : [])];
+  return `Cause: ${causes.join(', and ')}.`;
 }

@@ -21,6 +21,6 @@ function found(facts: Facts): string[] {
     facts.level === 'likely'
       ? `will probably be below cost in ${month}`
       : `is below cost in ${month} and will probably stay so`;
-  const comes = `at the ${grouped(projection.credits)} credits that it is likely to come to${day(facts)}`;
+  const comes = `at the ${grouped(projection.credits)} credits forecast${day(facts)}`;
   return [`${who} ${is}: ${comes}, it ${sums}.`];
 }

@@ -1,11 +1,11 @@
 import { dateName, grouped, monthName, named } from '../../messages/facts/names.ts';
-import { baselineMonth, goesOn, heads, overWords, plan } from '../../messages/facts/phrases.ts';
+import { baselineMonth, goesOn, heads, plan } from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const newSpendMessage: UsageMessage = {
   found(facts) {
     const { who, month, used } = heads(facts);
-    const { former_tenant: former, detail: last } = facts.evidence;
+    const { predecessor: former, detail: last } = facts.evidence;
     if (former !== null) {
       const since = dateName(former.last_day, facts.created_at);
       return [
@@ -17,9 +17,9 @@ export const newSpendMessage: UsageMessage = {
     }
     return [
       `${who} is ${last === null ? 'new' : `back after its last credits in ${monthName(last, facts.created_at)}`}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
-      // What was told as likely was a new id.
+      // It was likely because of a predecessor.
       facts.event === 'worse' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
-      `That is ${overWords(facts)} for new tenants.`,
+      `Limit for new tenants: ${grouped(facts.threshold ?? 0n)}.`,
       goesOn(facts),
       plan(facts),
     ];

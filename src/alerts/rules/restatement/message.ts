@@ -20,9 +20,9 @@ export const restatementMessage: UsageMessage = {
     const apart = current - previous;
     return apart === 0n
       ? `${month} of ${who} is as it was before: ${used} credits.`
-      : `${month} of ${who} is told as changed no more: ${used} credits now, ${grouped(previous)} before (${signed(apart)}).`;
+      : `${month} of ${who} is no longer reported as changed: ${used} credits now, ${grouped(previous)} before (${signed(apart)}).`;
   },
-  foundForMany: (month) => `have other figures for ${month} than before`,
+  foundForMany: (month) => `have changed figures for ${month}`,
   grown: 'The difference has grown since the last message.',
   cost: 'The difference is',
 };

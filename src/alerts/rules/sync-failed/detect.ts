@@ -1,5 +1,5 @@
 import { holds } from '../judgement.ts';
-import { type Observation, ownObservation } from '../observation.ts';
+import { type Observation, systemObservation } from '../observation.ts';
 import type { SyncCause } from './kind.ts';
 
 /** A larger clock difference can make a signature look expired or premature. */
@@ -24,7 +24,7 @@ export interface RunFault {
 export function judgeFailedRun({ code, retryable, clockSkewMs, message }: RunFault): Observation {
   const failing = (cause: SyncCause, confirmAfterMs: number | null) => {
     const judgement = holds({ level: 'happened', severity: 'critical', threshold: null, confirmAfterMs });
-    return ownObservation('sync_failed', cause, judgement, message);
+    return systemObservation('sync_failed', cause, judgement, message);
   };
   if (code === 'unauthorized' || code === 'forbidden') {
     return failing(Math.abs(clockSkewMs ?? 0) > NOTABLE_SKEW_MS ? 'clock' : 'credentials', null);

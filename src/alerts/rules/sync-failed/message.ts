@@ -18,8 +18,8 @@ export const syncFailedMessage: Readonly<Record<SyncCause, CauseMessage>> = {
     todo: 'Set the clock, then run `usage-ledger doctor`.',
   },
   unproven: {
-    found: (where) => `What the service lists of ${where} cannot be proven complete`,
-    ended: (where) => `What the service lists of ${where} is complete again.`,
-    todo: 'Run `usage-ledger doctor`; the figures stay as they were read last.',
+    found: (where) => `The listing of ${where} cannot be verified as complete`,
+    ended: (where) => `The listing of ${where} is complete again.`,
+    todo: 'Run `usage-ledger doctor`; the figures of the last complete run remain.',
   },
 };

@@ -11,11 +11,11 @@ function tenantsWords(facts: Facts): string[] {
   if (tenants === null) return [];
   const { largest, common_growth: growth } = tenants;
   const month = baselineMonth(facts);
-  const [come, far] = projection === null ? ['have come', ''] : ['will probably come', ' so far'];
+  const [come, far] = projection === null ? ['have reached', ''] : ['will probably reach', ' so far'];
   const names = largest.map(
     ({ tenant_id, current_credits, previous_credits }) =>
       `${named(tenant_id)} ${grouped(current_credits)}${far} (${month} ${grouped(previous_credits)})`,
   );
-  const common = `More than half of its tenants ${come} to ${grouped(Number(growth))} times their ${month} or more; a tenant is told by itself only where it goes further.`;
+  const common = `More than half of its tenants ${come} at least ${grouped(Number(growth))} times their ${month}; only larger growth is reported by tenant.`;
   return [growth === null ? '' : common, names.length === 0 ? '' : `Largest increases: ${names.join(', ')}.`];
 }

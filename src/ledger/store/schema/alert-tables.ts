@@ -1,4 +1,10 @@
-import { ALERT_STATES, OPEN_ALERT_STATES_SQL, RULES, SEVERITIES, TOLD_EVENTS } from '../../../core/text/alert-words.ts';
+import {
+  ALERT_STATES,
+  NOTIFICATION_EVENTS,
+  OPEN_ALERT_STATES_SQL,
+  RULES,
+  SEVERITIES,
+} from '../../../core/text/alert-words.ts';
 import { deliveries } from './delivery-tables.ts';
 import { index, int64, integer, primaryKey, rowKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
 import type { TableRecord } from './rows.ts';
@@ -70,7 +76,7 @@ export const alertTransitions = sqliteTable(
       .references(() => alerts.alertKey),
     revision: integer('revision').notNull(),
     change: text('change', {
-      enum: ['pending', 'fired', 'escalated', 'eased', 'grown', 'told', 'acknowledged', 'resolved', 'expired'],
+      enum: ['pending', 'fired', 'escalated', 'eased', 'grown', 'notified', 'acknowledged', 'resolved', 'expired'],
     }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
@@ -81,7 +87,7 @@ export const alertTransitions = sqliteTable(
     currentCredits: int64('current_credits'),
     /** 1 when nobody was notified, for the reason in `silent_because`. */
     silent: integer('silent').notNull(),
-    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `unheard`, `quiet`; null when somebody was notified. */
+    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `not_notified`, `quiet`; null when somebody was notified. */
     silentBecause: text('silent_because'),
     /** The note of the person who acknowledged. */
     note: text('note'),
@@ -103,7 +109,7 @@ export const alertNotified = sqliteTable(
       .references(() => alerts.alertKey),
     channel: text('channel').notNull(),
     /** The last message that the channel accepted, or may have accepted; null: none yet. */
-    event: text('event', { enum: TOLD_EVENTS }),
+    event: text('event', { enum: NOTIFICATION_EVENTS }),
     episode: integer('episode'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }),
     severity: text('severity', { enum: SEVERITIES }),
@@ -152,7 +158,7 @@ export const deliveryMembers = sqliteTable(
       .references(() => alerts.alertKey),
     /** Increases with each message about an alert to a channel. */
     revision: integer('revision').notNull(),
-    event: text('event', { enum: TOLD_EVENTS }).notNull(),
+    event: text('event', { enum: NOTIFICATION_EVENTS }).notNull(),
     episode: integer('episode').notNull(),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),

@@ -293,7 +293,7 @@ class Oracle {
     }
     if (because.startsWith('silence:')) return isMuted ? null : 'muted without a silence or plan';
     // Of one alert at one level there is news once a day, and none while one run has found its cause gone.
-    return because === 'daily' || because === 'waning' ? null : `muted because ${because}`;
+    return because === 'daily' || because === 'clearing' ? null : `muted because ${because}`;
   }
 }
 

@@ -80,7 +80,7 @@ export function none({ said, truth, tenant, month, atMs }: Read): Complaint[] {
 /** Who has come to a limit is not over it. */
 export function overIt({ said, truth, tenant, month }: Read): Complaint[] {
   const beyond = truth.credits(tenant, month) - numberOf(said.limit);
-  return [isSo('it has come to it', beyond >= 0), same('it is over it', said.over !== undefined, beyond > 0)];
+  return [isSo('it has reached it', beyond >= 0)];
 }
 
 /** How a limit came about: `1.5 x February`, `610 + 1,000, August as a whole month`. */

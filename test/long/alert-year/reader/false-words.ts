@@ -8,34 +8,30 @@ export const FALSE_WORDS: Readonly<Record<string, (word: Word) => string | null>
     (_, month, limit) => ` is under its ${month} limit of ${limit} again: it was corrected to 1 credits.`,
   ),
   'a month that is looked at': ({ event, summary, tenant_id, period, created_at }) =>
-    event !== 'closed' || summary.includes('no longer') || period === null
+    event !== 'closed' || /no longer|left the alert window/.test(summary) || period === null
       ? null
-      : `ws-year: ${monthName(period, created_at)} is no longer looked at: the jump of ${tenant_id} is closed.`,
+      : `ws-year: Closed: ${monthName(period, created_at)} has left the alert window (jump of ${tenant_id}).`,
   'who is new is back': swap(/ is new: /, () => ' is back after its last credits in October 2025: '),
   'credits that are used in a month that is over': swap(
     / uses credits again; it ha[sd] ([\d,]+) credits in (\w+)\./,
     (_, credits, month) => ` uses credits again: ${credits} in ${month}.`,
   ),
-  'an end that was none': adds('opened', 'It had ended, and has come back.'),
+  'an end that was none': adds('opened', 'It had ended and holds again.'),
   'growth that was none': adds('opened', 'It has grown since the last message.'),
-  'what has not happened': adds(
-    'opened',
-    'By the figures and the limit of now it has not happened, as the last message said.',
-  ),
+  'what has not happened': adds('opened', 'Correction: by the current figures and limit it has not happened.'),
   'a month that is told as it was': swap(
     / \(([\d,]+) \+ ([\d,]+), (\w+) as a whole month\)/,
     (_, _base, more, month) => ` (${month} + ${more})`,
   ),
-  'another limit': swap(/ limit of ([\d,]+)/, (_, limit) => ` limit of ${limit}0`),
-  'a day later': swap(/ reached by (\d+) /, (_, day) => ` reached by ${Number(day) + 1} `),
+  'another limit': swap(/ (limit of|Limit:) ([\d,]+)/, (_, words, limit) => ` ${words} ${limit}0`),
+  'a day later': swap(/ passed by (\d+) /, (_, day) => ` passed by ${Number(day) + 1} `),
   'a day of the month later': swap(/\(day (\d+) of/, (_, day) => `(day ${Number(day) + 1} of`),
-  'more than all of it': swap(/That is [\d.]+% less/, () => 'That is 111% less'),
+  'more than all of it': swap(/Down [\d.]+%/, () => 'Down 111%'),
   'a day that nobody saw': swap(/ nothing since (\d+) /, (_, day) => ` nothing since ${Number(day) + 3} `),
   'a longer silence': swap(/ nothing for (\d+) days/, (_, days) => ` nothing for ${Number(days) + 1} days`),
   'a reason of next to nothing': swap(
-    /There are (more|fewer) requests \((\S+) credits\)\./,
-    (_, number, credits) =>
-      `There are ${number} requests (${credits} credits), and each request costs less (-1 credits).`,
+    /Cause: (more|fewer) requests \((\S+) credits\)\./,
+    (_, number, credits) => `Cause: ${number} requests (${credits} credits), and each request costs less (-1 credits).`,
   ),
   'a month that is open': ({ summary, level, period, created_at }) =>
     level === 'settled' || period === null || created_at.slice(0, 7) !== period

@@ -31,22 +31,18 @@ export const SENTENCES: readonly Sentence[] = [
     ...subject(read),
     ...beside(read),
   ]),
-  of(
-    JUMPS,
-    'That is (?:{over} )?the limit of {limit:n}(?: \\({reason:text}\\))?(?:, reached by {day:d})?\\.',
-    (read) => {
-      const { truth, tenant, month, said, atMs } = read;
-      const limit = truth.limit(tenant, month);
-      const day = said.day === undefined ? null : dayOf(said.day, atMs);
-      return [
-        same('the limit', numberOf(said.limit), limit),
-        ...overIt(read),
-        ...reason(read, said.reason),
-        day === null ? null : same('its month', day.month, month),
-        day === null ? null : same('the day it was reached by', day.day, truth.reachedBy(tenant, month, limit ?? 0)),
-      ];
-    },
-  ),
+  of(JUMPS, 'Limit: {limit:n}(?: \\({reason:text}\\))?(?:, passed by {day:d})?\\.', (read) => {
+    const { truth, tenant, month, said, atMs } = read;
+    const limit = truth.limit(tenant, month);
+    const day = said.day === undefined ? null : dayOf(said.day, atMs);
+    return [
+      same('the limit', numberOf(said.limit), limit),
+      ...overIt(read),
+      ...reason(read, said.reason),
+      day === null ? null : same('its month', day.month, month),
+      day === null ? null : same('the day by which it was passed', day.day, truth.reachedBy(tenant, month, limit ?? 0)),
+    ];
+  }),
   of(ANY, '{month:m} has settled\\.', ({ truth, said, month, atMs }) => [
     same('the month', monthOf(said.month, atMs), month),
     isSo('it has settled', truth.hasSettled(month)),
@@ -73,7 +69,7 @@ export const SENTENCES: readonly Sentence[] = [
   ]),
   of(
     JUMPS,
-    '(?:There are {number:text} requests \\({volume:s} credits\\)(?:, and )?)?(?:[eE]ach request costs {cost:text} \\({each:s} credits\\))?\\.',
+    'Cause: (?:{number:text} requests \\({volume:s} credits\\)(?:, and )?)?(?:each request costs {cost:text} \\({each:s} credits\\))?\\.',
     driver,
   ),
   of(['workspace_jump'], 'Largest increases: {largest:text}\\.', ({ truth, month, word, said }) => {
@@ -95,7 +91,7 @@ export const SENTENCES: readonly Sentence[] = [
   }),
   of(
     ['workspace_jump'],
-    'More than half of its tenants (?:have come|{open:text} come) to {times:n} times their {base:m} or more; a tenant is told by itself only where it goes further\\.',
+    'More than half of its tenants (?:have reached|{open:text} reach) at least {times:n} times their {base:m}; only larger growth is reported by tenant\\.',
     ({ truth, month, said, atMs }) => {
       const middle = truth.middleGrowth(month);
       const most = truth.isOver(month) ? middle : middle * 2 * truth.timesLeft(month);
@@ -138,17 +134,17 @@ export const SENTENCES: readonly Sentence[] = [
   of(['regression'], 'More has been lost since the last message\\.', ({ before, word }) => [
     isSo('it was less then', lostIn(before.at(-1)) < lostIn(word)),
   ]),
-  of(ANY, 'It had ended, and has come back\\.', ({ before }) => [
+  of(ANY, 'It had ended and holds again\\.', ({ before }) => [
     isSo('its end was told', before.at(-1)?.type === 'alert.resolved'),
   ]),
-  of(JUMPS, 'By the figures and the limit of now it has not happened, as the last message said\\.', (read) => [
+  of(JUMPS, 'Correction: by the current figures and limit it has not happened\\.', (read) => [
     isSo('the last message said so', ['happened', 'settled'].includes(read.before.at(-1)?.level ?? '')),
     isSo(
       'it has not happened',
       read.truth.credits(read.tenant, read.month) < (read.truth.limit(read.tenant, read.month) ?? 0),
     ),
   ]),
-  of(ANY, 'These figures were read on {day:d}\\.', ({ truth, said, atMs }) => {
+  of(ANY, 'Figures as of {day:d}\\.', ({ truth, said, atMs }) => {
     const { month, day } = dayOf(said.day, atMs);
     return [same('the day', boundsOf(month)[0] + (day - 1) * DAY_MS, Math.floor(truth.nowMs / DAY_MS) * DAY_MS)];
   }),
@@ -187,21 +183,21 @@ export const SENTENCES: readonly Sentence[] = [
   ),
   of(
     JUMPS,
-    'It is no longer sure that {who} will pass its {month:m} limit of {limit:n}(?:, forecast {low:n}(?: to {high:n})? \\({elapsed:text}\\))?\\.',
+    '{who} may stay under its {month:m} limit of {limit:n}(?:, forecast {low:n}(?: to {high:n})? \\({elapsed:text}\\))?\\.',
     (read) => [
       ...subjectOnly(read),
       same('the limit', numberOf(read.said.limit), read.truth.limit(read.tenant, read.month)),
       isSo('it is below it', read.truth.credits(read.tenant, read.month) < numberOf(read.said.limit)),
     ],
   ),
-  of(JUMPS, '{who} used {n} credits in {month:m}, no more than that: {base:m} was {was:n}\\.', (read) => [
+  of(JUMPS, '{who} used {n} credits in {month:m}, which is no growth: {base:m} was {was:n}\\.', (read) => [
     ...subject(read),
     ...beside(read),
     isSo('it is no more', numberOf(read.said.n) <= numberOf(read.said.was)),
   ]),
   of(
     JUMPS,
-    '{who} has no limit in {month:m} any more: there is nothing left to compare its {n} credits with\\.',
+    '{who} no longer has a limit in {month:m}: no earlier month is left to compare its {n} credits with\\.',
     (read) => [...subject(read), same('the limit', null, read.truth.limit(read.tenant, read.month))],
   ),
 
@@ -217,27 +213,31 @@ export const SENTENCES: readonly Sentence[] = [
       return [...subject(read), ...beside(read), same('the days', numberOf(said.days), days)];
     },
   ),
-  of(['drop'], 'That is (?:{less:n}% less: )?up to {most:n} counts as a fall\\.', ({ truth, tenant, month, said }) => {
-    const [now, was] = [truth.credits(tenant, month), truth.credits(tenant, month - 1)];
-    const [most, order] = [numberOf(said.most), truth.order];
-    return [
-      said.less === undefined ? null : near('the part', numberOf(said.less), ((was - now) / was) * 100, 0.06),
-      isSo('no part is more than all of it', said.less === undefined || numberOf(said.less) <= 100),
-      isSo('so much is a fall', thresholdOf(most, order) <= was && thresholdOf(most + 1, order) > was && now <= most),
-    ];
-  }),
+  of(
+    ['drop'],
+    '(?:Down {less:n}% \\()?(?:Alerts|alerts) at {most:n} or less\\)?\\.',
+    ({ truth, tenant, month, said }) => {
+      const [now, was] = [truth.credits(tenant, month), truth.credits(tenant, month - 1)];
+      const [most, order] = [numberOf(said.most), truth.order];
+      return [
+        said.less === undefined ? null : near('the part', numberOf(said.less), ((was - now) / was) * 100, 0.06),
+        isSo('no part is more than all of it', said.less === undefined || numberOf(said.less) <= 100),
+        isSo('so much is a fall', thresholdOf(most, order) <= was && thresholdOf(most + 1, order) > was && now <= most),
+      ];
+    },
+  ),
   of(['drop'], '{who} uses credits again; it {tense:text} {n} credits in {month:m}\\.', (read) => [
     ...subject(read),
     same('the tense', read.said.tense, read.truth.isOver(read.month) ? 'had' : 'has'),
     isSo('what changed last was use', (changeAfter(read)?.by ?? 0) > 0),
     isSo('it was lately', truth4Days(read)),
   ]),
-  of(['drop'], '{who} is told as stopped no more; it {tense:text} {n} credits in {month:m}\\.', (read) => [
+  of(['drop'], '{who} is no longer reported as stopped; it {tense:text} {n} credits in {month:m}\\.', (read) => [
     ...subject(read),
     same('the tense', read.said.tense, read.truth.isOver(read.month) ? 'had' : 'has'),
     isSo('it has used none', (changeAfter(read)?.by ?? 0) <= 0),
   ]),
-  of(['drop'], '{who} is told as fallen no more: {n} credits in {month:m}; {base:m} was {was:n}\\.', (read) => {
+  of(['drop'], '{who} is no longer reported as a drop: {n} credits in {month:m}; {base:m} was {was:n}\\.', (read) => {
     const own = read.truth.seen.tenants.get(read.tenant ?? '');
     return [
       ...subject(read),
@@ -296,7 +296,7 @@ export const SENTENCES: readonly Sentence[] = [
       ];
     },
   ),
-  of(['new_spend'], 'That is (?:{over} )?the limit of {limit:n} for new tenants\\.', (read) => [
+  of(['new_spend'], 'Limit for new tenants: {limit:n}\\.', (read) => [
     same('the limit', numberOf(read.said.limit), read.truth.order.minCredits),
     ...overIt(read),
   ]),
@@ -367,7 +367,7 @@ export const SENTENCES: readonly Sentence[] = [
   ]),
   of(
     ['restatement'],
-    '{month:m} of {who} is told as changed no more: {n} credits now, {was:n} before \\({by:s}\\)\\.',
+    '{month:m} of {who} is no longer reported as changed: {n} credits now, {was:n} before \\({by:s}\\)\\.',
     (read) => [
       ...subject(read),
       same('the difference', numberOf(read.said.by), numberOf(read.said.n) - numberOf(read.said.was)),
@@ -387,7 +387,7 @@ export const SENTENCES: readonly Sentence[] = [
   ]),
 
   // Ends of all rules.
-  of(ANY, '{month:m} is no longer looked at: the {title:text} of {who} is closed\\.', (read) => {
+  of(ANY, 'Closed: {month:m} has left the alert window \\({title:text} of {who}\\)\\.', (read) => {
     const current = periodIndex(new Date(read.atMs).toISOString().slice(0, 7));
     return [...subjectOnly(read), isSo('it is not', read.month < current - read.truth.order.lookback)];
   }),

@@ -36,7 +36,7 @@ export const COPIES: Planted = {
     ],
     'two-ledgers-one-alert': [
       'a fault of the copy and one of the ledger that it was made of are one for their receivers',
-      '    renameOwnAlerts(connection);\n',
+      '    renameSystemAlerts(connection);\n',
       '',
     ],
   },

@@ -17,13 +17,13 @@ export const NEWS: Planted = {
   'src/alerts/pipeline/decide.ts': {
     'ends-kept-quiet': [
       'who was told that a workspace cannot be read never hears that it can',
-      "if (!alert.holding) return last?.open === true ? send('closed') : suppress('unheard');",
-      "if (!alert.holding) return suppress('unheard');",
+      "if (!alert.holding) return last?.open === true ? send('closed') : suppress('not_notified');",
+      "if (!alert.holding) return suppress('not_notified');",
     ],
     'ends-of-what-nobody-heard': [
       'a receiver that was away hears the end of what it never heard of',
-      "if (!alert.holding) return last?.open === true ? send('closed') : suppress('unheard');",
-      "if (!alert.holding) return last?.event !== 'closed' ? send('closed') : suppress('unheard');",
+      "if (!alert.holding) return last?.open === true ? send('closed') : suppress('not_notified');",
+      "if (!alert.holding) return last?.event !== 'closed' ? send('closed') : suppress('not_notified');",
     ],
     'second-outage-waits-for-a-day': [
       'of a second outage on one day nobody hears',
