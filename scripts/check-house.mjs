@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url';
 const ROOMS = [
   'commands',
   'daemon',
+  'operations',
   'wiring',
+  'freshness',
   'queue',
   'outlets',
   'publish',

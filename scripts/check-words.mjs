@@ -18,6 +18,8 @@ const EXEMPT_ROOMS = new Set(['alerts']);
 const EXEMPT_NAMES = {
   commands: /^(?:unheard(?:Rules)?|told|course|saidBesideTrue|news)$/,
   core: /^ToldEvent$/,
+  // A member of the document of `alerts explain`.
+  operations: /^told$/,
   // Columns of the notification tables.
   ledger: /^owed(?:At)?$/,
 };

@@ -33,6 +33,32 @@ export class UsageError extends AppError {
   }
 }
 
+/** Returns the name of an input field as the caller writes it: `as_of` is `--as-of` on the command line. */
+export type FieldNames = (field: string) => string;
+
+/**
+ * Input of an operation that cannot be used. The caller decides how its message names the input fields. Exit code 2.
+ */
+export class InputError extends UsageError {
+  readonly #message: (nameOf: FieldNames) => string;
+  readonly #hint: string | ((nameOf: FieldNames) => string);
+
+  constructor(message: (nameOf: FieldNames) => string, hint: string | ((nameOf: FieldNames) => string)) {
+    const same: FieldNames = (field) => field;
+    super(message(same), typeof hint === 'string' ? hint : hint(same));
+    this.#message = message;
+    this.#hint = hint;
+  }
+
+  /** Returns message and hint with the caller's names of the fields. */
+  wordsFor(nameOf: FieldNames): { message: string; hint: string } {
+    return {
+      message: this.#message(nameOf),
+      hint: typeof this.#hint === 'string' ? this.#hint : this.#hint(nameOf),
+    };
+  }
+}
+
 /** One mistake in a configuration: its place, the problem and the remedy. */
 export interface ConfigFault {
   path: string;

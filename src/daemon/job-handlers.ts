@@ -2,13 +2,13 @@ import { isoTime, type WallClock } from '../core/clock.ts';
 import { latestTime } from '../core/cron.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
+import { cronOf, scheduleKey } from '../freshness/schedules.ts';
+import { isStillQueued } from '../freshness/staleness.ts';
 import { retiredWorkspaces } from '../ledger/journal/retired-workspaces.ts';
 import type { SyncHandler } from '../queue/jobs.ts';
 import { nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
-import { cronOf, scheduleKey } from './schedules.ts';
-import { isStillQueued } from './state/staleness.ts';
 
 export interface SyncHooks {
   onStart(workspaceId: string): void;

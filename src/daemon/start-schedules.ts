@@ -1,9 +1,9 @@
+import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from '../freshness/schedules.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
 import type { Context } from '../wiring/context.ts';
 import type { QueuedJobs } from './job-handlers.ts';
-import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from './schedules.ts';
 
 interface ScheduleOptions {
   waits: QueuedJobs;

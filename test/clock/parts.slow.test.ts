@@ -11,8 +11,8 @@ import { startBackupSchedule } from '../../src/daemon/backup/backup-schedule.ts'
 import { startExportSchedule } from '../../src/daemon/exports/export-schedule.ts';
 import { createReportMaker } from '../../src/daemon/http/reports/report-maker.ts';
 import { QueuedJobs } from '../../src/daemon/job-handlers.ts';
-import { createSlotHistory } from '../../src/daemon/schedules.ts';
 import { PublishWatch } from '../../src/daemon/watches/publish-watch.ts';
+import { createSlotHistory } from '../../src/freshness/schedules.ts';
 import { failRun } from '../../src/ledger/journal/runs/fail-run.ts';
 import { openReader } from '../../src/ledger/store/file/open.ts';
 import type { SyncJob } from '../../src/queue/jobs.ts';

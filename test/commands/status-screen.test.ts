@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type StatusReport, statusLines } from '../../src/commands/status/status.ts';
+import { statusLines } from '../../src/commands/status/status.ts';
+import type { StatusReport } from '../../src/operations/system/status-report.ts';
 import { lineOf } from '../daemon/http/measured.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
@@ -30,7 +31,8 @@ function screen(
   const report: StatusReport = {
     ...{ workspaces, openAlerts: 0, outbox: { pending: 0, held: 0, dead: 0 }, disabled: [], failing, exports: [] },
     queue: isRunning ? { status: 'running', redis: 'redis', sync: counts } : { status: 'not_running' },
-    ...{ configuration: null, lockedBy: null, ahead: null, skipped: [], short: [], publish: null, outlets: [] },
+    ledger: { path: 'ledger.db', ledger_id: 'ledger', locked_by: null },
+    ...{ configuration: null, ahead: null, skipped: [], short: [], publish: null, outlets: [] },
   };
   return statusLines(report, { nowMs: NOON, limit: 100, width: 120, color: false });
 }

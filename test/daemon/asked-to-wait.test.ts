@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
-import { createSlotHistory } from '../../src/daemon/schedules.ts';
-import { syncFactsReader } from '../../src/daemon/state/staleness.ts';
-import { workspaceLines, workspaceStatuses } from '../../src/daemon/state/status.ts';
+import { createSlotHistory } from '../../src/freshness/schedules.ts';
+import { syncFactsReader } from '../../src/freshness/staleness.ts';
+import { workspaceLines, workspaceStatuses } from '../../src/freshness/workspace-status.ts';
 import { rejection } from '../support/rejection.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../support/sandbox-fixture.ts';
 

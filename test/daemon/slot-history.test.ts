@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSlotHistory } from '../../src/daemon/schedules.ts';
+import { createSlotHistory } from '../../src/freshness/schedules.ts';
 import { dueAttempt } from '../../src/queue/slots.ts';
 import { type Fixture, manualOrder, startFixture, WORKSPACE } from '../support/sandbox-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { deadLetters } from '../../src/alerts/outbox/replay.ts';
-import { outboxCounts } from '../../src/daemon/state/status.ts';
+import { outboxCounts } from '../../src/freshness/workspace-status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { usageRows } from '../../src/reports/queries/usage.ts';

@@ -3,7 +3,7 @@ import { alertFacts } from '../../alerts/messages/fact-list.ts';
 import type { Evidence, Facts } from '../../alerts/messages/facts/facts.ts';
 import { commandBesideMute, mutedWords } from '../../alerts/messages/muted.ts';
 import { nextCommands } from '../../alerts/messages/next-commands.ts';
-import { type AlertMoment, type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import {
   type AlertMessage,
   type AlertRecord,
@@ -17,9 +17,11 @@ import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { explainAlert, showAlert } from '../../operations/alerts/show-alert.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION } from '../shared/options.ts';
 
 const MAX_SHOWN_ENTRIES = 5;
@@ -38,10 +40,10 @@ export function showCommand(cli: CliContext): CliCommand {
     .argument('<id>', 'the alert')
     .examples('usage-ledger alerts show alert_64740e88a27593a234fc')
     .action((id: string) =>
-      cli.withContext((context) => {
-        const record = alertRecord(context.reader().connection, id);
-        if (cli.json) return cli.printJson(record);
+      cli.withContext(async (context) => {
+        if (cli.json) return cli.printJson(await showAlert.run(scopeOf(context), { alert_id: id }));
         const { connection } = context.reader();
+        const record = alertRecord(connection, id);
         const because = createMutedNow(connection, context.clock.now())(record.alert);
         const head = alertHead(record, alertMoments(connection)(record.alert), { ...cli.tableOptions, because });
         for (const line of head) cli.print(line);
@@ -91,19 +93,17 @@ export function explainCommand(cli: CliContext): CliCommand {
     .argument('<id>', 'the alert')
     .examples('usage-ledger alerts explain alert_64740e88a27593a234fc')
     .action((id: string) =>
-      cli.withContext((context) => {
+      cli.withContext(async (context) => {
+        if (cli.json) return cli.printJson(await explainAlert.run(scopeOf(context), { alert_id: id }));
         const { connection } = context.reader();
         const record = alertRecord(connection, id);
         const moments = alertMoments(connection)(record.alert);
-        const { notified, now } = moments;
-        if (cli.json)
-          return cli.printJson({ alert: record.alert, notified: momentJson(notified), now: momentJson(now) });
         const because = createMutedNow(connection, context.clock.now())(record.alert);
         const sections = [
           alertHead(record, moments, { ...cli.tableOptions, because }),
           alertFactLines(moments, cli.tableOptions),
           alertChart(moments),
-          entryLines(now.notification.evidence),
+          entryLines(moments.now.notification.evidence),
           shortHistoryLines(connection, record.alert.workspace_id, context.clock.now(), cli.tableOptions),
           nextLines(cli, because, moments),
         ];
@@ -156,13 +156,6 @@ export function ackCommand(cli: CliContext): CliCommand {
         cli.printResult(record, [`${id} acknowledged by ${inertText(by)}`]);
       }),
     );
-}
-
-/** Converts a moment to JSON with the fields of a notification. It has no run and no delivery. */
-function momentJson(moment: AlertMoment | null): object | null {
-  if (moment === null) return null;
-  const { credits, requests, threshold, reason, evidence, summary } = moment.notification;
-  return { at: moment.at, credits, requests, threshold, reason, evidence, summary };
 }
 
 const DELIVERY_OUTCOMES = {

@@ -1,15 +1,13 @@
 import { Argument, Option } from 'commander';
 import type { DeliveryResult } from '../../alerts/channels/channel.ts';
-import type { Facts } from '../../alerts/messages/facts/facts.ts';
 import { placeOf } from '../../alerts/messages/facts/phrases.ts';
 import { mutedBy, mutedWords } from '../../alerts/messages/muted.ts';
 import { muteCommand } from '../../alerts/messages/next-commands.ts';
 import { quietSetting } from '../../alerts/messages/quiet-setting.ts';
-import { isOfMonthEnd } from '../../alerts/messages/sentence.ts';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
-import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
+import type { ListedAlert } from '../../alerts/queries/alerts.ts';
 import { usageRulesWith } from '../../alerts/rules/rules.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/state/feedback.ts';
 import { formatMinute } from '../../core/date-time.ts';
@@ -27,6 +25,8 @@ import {
 } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted, cutAtClause } from '../../core/text/words.ts';
+import { listAlerts, type SummarizedAlert } from '../../operations/alerts/list-alerts.ts';
+import { ALL_ROWS } from '../../operations/operation.ts';
 import {
   type CellStyle,
   type Column,
@@ -38,8 +38,9 @@ import {
 import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { TestReport } from '../../wiring/delivery.ts';
-import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
+import { noteMissingTenant } from '../shared/missing-tenant.ts';
 import { BY_OPTION, firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 import { ackCommand, explainCommand, showCommand } from './alert-record.ts';
 import { backtestCommand } from './backtest.ts';
@@ -90,58 +91,39 @@ function listAlertsCommand(cli: CliContext): CliCommand {
       'usage-ledger alerts list --pending',
       'usage-ledger alerts list --rule jump --severity critical --limit 10',
     )
-    .action((options: ListOptions) => cli.withContext((context) => listAlerts(cli, context, options)));
+    .action((options: ListOptions) => cli.withContext((context) => showAlerts(cli, context, options)));
 }
 
-function listAlerts(cli: CliContext, context: Context, options: ListOptions): void {
-  requireKnownWorkspace(context, options.workspace);
-  const states = listedStates(options);
+function showAlerts(cli: CliContext, context: Context, { limit, ...options }: ListOptions): void {
   const { workspace, tenant, rule, severity } = options;
+  const scope = scopeOf(context);
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
-  const filters = { states, nowMs: cli.now(), workspaceId: workspace, tenantId: tenant, period, rule, severity };
-  const matching = alertRows(context.reader().connection, filters);
+  const { head, rows, matching } = listAlerts.run(scope, { ...options, period }, ALL_ROWS);
   const isFiltered = [tenant, period, rule, severity].some((filter) => filter !== undefined);
   if (matching.length === 0) {
-    cli.note(states === 'open' && !isFiltered ? 'no open alerts' : 'no alert matches');
-    noteMissingTenant(cli, context.reader().connection, { tenantId: tenant, workspaceId: workspace });
+    cli.note(head.filters.states === 'open' && !isFiltered ? 'no open alerts' : 'no alert matches');
+    noteMissingTenant(cli, scope.connection, { tenantId: tenant, workspaceId: workspace });
   }
-  const alerts = firstRows(cli, matching, options.limit);
-  const momentsOf = alertMoments(context.reader().connection);
-  const withSummary = (alert: ListedAlert): SummarizedAlert => ({
-    ...alert,
-    ...currentSummary(momentsOf(alert).now.notification),
-  });
-  const requested = {
-    tenant_id: tenant ?? null,
-    period: period ?? null,
-    rule: rule ?? null,
-    severity: severity ?? null,
-  };
+  const [place, ...others] = new Set(firstRows(cli, matching, limit).map(placeOf));
+  const shown = limitRows(rows, limit);
   if (cli.json) {
-    cli.printJson({
-      filters: { states, workspace_id: workspace ?? null, ...requested },
-      alerts: alerts.map(withSummary),
-    });
+    cli.printJson({ ...head, alerts: [...shown] });
     return;
   }
+  const alerts: SummarizedAlert[] = [];
   if (cli.tableOptions.width !== undefined) {
-    // Print each alert as soon as its summary is computed: many alerts take seconds.
-    const [place, ...others] = new Set(alerts.map(placeOf));
     const prefix = place === undefined || others.length > 0 ? '' : `${place}: `;
-    for (const alert of alerts)
-      for (const line of alertLines(withSummary(alert), prefix, cli.tableOptions)) cli.print(line);
-  } else if (alerts.length > 0) {
-    const rows = alerts.map(withSummary);
-    cli.print(renderTable(rows, tableColumns(rows)));
+    // Print each alert as soon as its summary is computed: many alerts take seconds.
+    for (const alert of shown) {
+      alerts.push(alert);
+      for (const line of alertLines(alert, prefix, cli.tableOptions)) cli.print(line);
+    }
+  } else if (matching.length > 0) {
+    alerts.push(...shown);
+    cli.print(renderTable(alerts, tableColumns(alerts)));
   }
   const quiet = alerts.filter(({ muted_because }) => mutedBy(muted_because) !== null).length;
   if (quiet > 0) cli.note(`${counted(quiet, 'alert is', 'alerts are')} muted or inhibited`);
-}
-
-function listedStates({ all, state, pending }: ListOptions): AlertFilters['states'] {
-  if (all === true) return 'all';
-  if (state !== undefined) return [state];
-  return pending === true ? 'open or pending' : 'open';
 }
 
 const SHORT_STATES: Partial<Record<AlertState, string>> = {
@@ -156,12 +138,6 @@ function alertMark(alert: ListedAlert): string {
   if (alert.feedback !== null) return alert.feedback === 'expected' ? 'known' : alert.feedback;
   const isQuiet = mutedBy(alert.muted_because) !== null;
   return SHORT_STATES[alert.state] ?? (isQuiet ? 'muted' : alert.severity === 'critical' ? 'CRIT' : 'warn');
-}
-
-type SummarizedAlert = ListedAlert & ReturnType<typeof currentSummary>;
-
-function currentSummary(notification: Facts & { summary: string }) {
-  return { summary: notification.summary, at_stake_by_month_end: isOfMonthEnd(notification) };
 }
 
 const MARK_WIDTH = 5;
@@ -385,4 +361,13 @@ function indented(lines: string): string {
     .split('\n')
     .map((line) => `    ${inertText(line)}`)
     .join('\n');
+}
+
+function* limitRows<Row>(rows: Iterable<Row>, limit: number | undefined): Generator<Row> {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for (const row of rows) {
+    yield row;
+    left -= 1;
+    if (left <= 0) return;
+  }
 }

@@ -1,13 +1,7 @@
 import type { SilenceRequest } from '../../alerts/actions.ts';
 import { checkIntervals, formatIntervals, type TimeIntervals } from '../../alerts/pipeline/time-intervals.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
-import {
-  anyTenantFits,
-  type MutePreview,
-  mutePreview,
-  type SilenceRow,
-  silenceRows,
-} from '../../alerts/queries/silences.ts';
+import { anyTenantFits, type MutePreview, mutePreview, type SilenceRow } from '../../alerts/queries/silences.ts';
 import { isSystemRule, SYSTEM_RULES, systemKind } from '../../alerts/rules/rules.ts';
 import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -20,9 +14,11 @@ import { inertText } from '../../core/text/inert-text.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { listSilences } from '../../operations/alerts/list-silences.ts';
+import { ALL_ROWS } from '../../operations/operation.ts';
 import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
-import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION, firstRows, LIMIT_OPTION, parseMoment, printRows } from '../shared/options.ts';
 
 export function silenceCommand(cli: CliContext): CliCommand {
@@ -56,9 +52,7 @@ export function silencesCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger alerts silences --all')
     .action(({ all = false, workspace, limit }: { all?: boolean; workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
-        requireKnownWorkspace(context, workspace);
-        const now = isoTime(context.clock.now());
-        const matching = silenceRows(context.reader().connection, { now, all, workspaceId: workspace });
+        const matching = [...listSilences.run(scopeOf(context), { all, workspace }, ALL_ROWS).rows];
         if (matching.length === 0) cli.note('no active silence or plan');
         printRows(cli, firstRows(cli, matching, limit), SILENCE_COLUMNS);
       }),

@@ -8,14 +8,15 @@ import { requireKind } from '../../input-files/file-content.ts';
 import { readInputFile } from '../../input-files/input-file.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
+import { planMonth, verifyBooks } from '../../operations/months/plan-month.ts';
+import { chooseWorkspace } from '../../operations/workspace-choice.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { Recorded } from '../../writer/session.ts';
-import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, printProse, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION } from '../shared/options.ts';
-import { planMonth, verifyBooks } from './month-end.ts';
 
 interface ReopenOptions {
   workspace?: string;
@@ -62,7 +63,7 @@ export function closeCommand(cli: CliContext): CliCommand {
           return closeAll(cli, context, period, { ...options, acceptChange: accepted });
         }
         const { id } = chooseWorkspace(context.config, options.workspace);
-        if (options.force !== true) requireVerifiedLedger((await verifyBooks(context)).faults.length);
+        if (options.force !== true) requireVerifiedLedger((await verifyBooks(scopeOf(context))).faults.length);
         const event = await closeOne(context, period, id, options);
         cli.printResult(recordOf(event), eventLines(event));
         cli.noteCheckpoint(event.checkpointFault);
@@ -127,7 +128,7 @@ interface CloseOutcome {
 }
 
 async function closeAll(cli: CliContext, context: Context, period: string, options: CloseOptions): Promise<void> {
-  const plan = await planMonth(context, period);
+  const plan = await planMonth.run(scopeOf(context), { period });
   requireVerifiedLedger(plan.faults);
   const outcomes: CloseOutcome[] = [];
   for (const workspace of plan.workspaces) {

@@ -4,15 +4,17 @@ import { FINANCE_VIEWS } from '../../config/schema/finance-views.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
+import { sheetOfView } from '../../operations/usage/read-view.ts';
+import { chooseWorkspace } from '../../operations/workspace-choice.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/sheet-formats.ts';
 import { writeWorkbook } from '../../reports/files/write-sheet.ts';
 import type { Sheet } from '../../reports/formats/columns.ts';
-import { viewSheet } from '../../reports/queries/finance-view.ts';
 import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace, noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, noteMore, type PeriodOptions } from '../shared/options.ts';
+import { scopeOf } from '../shared/command-scope.ts';
+import { noteMissingTenant } from '../shared/missing-tenant.ts';
+import { addPeriodOptions, LIMIT_OPTION, noteMore, type PeriodOptions, parsedPeriods } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import {
   addSheetOptions,
@@ -65,15 +67,14 @@ function viewArgument(): Argument {
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
   noteOtherRates(cli, context);
   const format = chosenFormat(options, 'csv');
-  const rows = await writeSheet(cli, sheetOfView(context, view, options), { format, options });
+  const rows = await writeSheet(cli, requestedSheet(context, view, options), { format, options });
   const { tenant: tenantId, workspace: workspaceId } = options;
   if (rows === 0) noteMissingTenant(cli, context.reader().connection, { tenantId, workspaceId });
 }
 
-function sheetOfView(context: Context, view: string, options: ExportOptions): Sheet {
-  const { tenant: tenantId, workspace: workspaceId } = options;
-  requireKnownWorkspace(context, workspaceId);
-  return viewSheet(context.reader().connection, view, { workspaceId, tenantId, period: chosenPeriods(options) });
+function requestedSheet(context: Context, view: string, options: ExportOptions): Sheet {
+  const { tenant, workspace } = options;
+  return sheetOfView(scopeOf(context), view, { workspace, tenant, ...parsedPeriods(options) });
 }
 
 async function exportWorkbook(
@@ -93,7 +94,7 @@ async function exportWorkbook(
   const { connection } = context.reader();
   connection.exec('BEGIN');
   try {
-    const limited = views.map((view) => ({ sheet: sheetOfView(context, view, options), seen: { rows: 0 } }));
+    const limited = views.map((view) => ({ sheet: requestedSheet(context, view, options), seen: { rows: 0 } }));
     const sheets = limited.map(({ sheet, seen }) => ({ ...sheet, rows: limitRows(sheet.rows, options.limit, seen) }));
     const twice = sheets.find(({ name }, at) => sheets.findIndex((other) => other.name === name) !== at);
     if (twice !== undefined) throw new UsageError(`${twice.name} is listed twice`, 'list each view once');

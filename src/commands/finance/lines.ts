@@ -1,16 +1,17 @@
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
-import { type Period, parsePeriod } from '../../core/period.ts';
+import { parsePeriod } from '../../core/period.ts';
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { LARGEST_LINE, type LineReport } from '../../ledger/journal/charges/manual-lines.ts';
-import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { whereClause } from '../../ledger/store/where.ts';
-import { type Column, formatDecimal } from '../../reports/formats/columns.ts';
+import { LINE_COLUMNS, listLines } from '../../operations/lines/list-lines.ts';
+import { ALL_ROWS } from '../../operations/operation.ts';
+import { chooseWorkspace } from '../../operations/workspace-choice.ts';
+import { formatDecimal } from '../../reports/formats/columns.ts';
 import type { Recorded } from '../../writer/session.ts';
-import { chooseWorkspace, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION, firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 
 export function linesCommand(cli: CliContext): CliCommand {
@@ -139,21 +140,6 @@ function printLine(cli: CliContext, report: LineReport & Recorded, action: strin
   cli.noteCheckpoint(report.checkpointFault);
 }
 
-const LINE_COLUMNS: readonly Column<ManualLineRow>[] = [
-  { name: 'line_id', kind: 'count', header: 'Line' },
-  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
-  { name: 'period', kind: 'text', header: 'Month' },
-  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'amount', kind: 'amount', header: 'Amount' },
-  { name: 'currency', kind: 'text', header: '' },
-  { name: 'reason', kind: 'text', header: 'Reason' },
-  { name: 'actor', kind: 'text', header: 'By' },
-  { name: 'recorded_at', kind: 'date' },
-  { name: 'revoked_at', kind: 'date', header: 'Revoked' },
-  { name: 'revoked_by', kind: 'text' },
-  { name: 'revoked_because', kind: 'text' },
-];
-
 interface LineListOptions {
   workspace?: string;
   tenant?: string;
@@ -171,45 +157,11 @@ function listLinesCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger lines list --period 2026-02 --json')
     .action(({ workspace, tenant, period, limit }: LineListOptions) =>
       cli.withContext((context) => {
-        requireKnownWorkspace(context, workspace);
-        const rows = readManualLines(context.reader().connection, {
-          workspaceId: workspace,
-          tenantId: tenant,
-          period: period === undefined ? undefined : parsePeriod(period, '--period'),
-        });
+        const month = period === undefined ? undefined : parsePeriod(period, '--period');
+        const input = { workspace, tenant, period: month };
+        const rows = [...listLines.run(scopeOf(context), input, ALL_ROWS).rows];
         if (rows.length === 0) cli.note('no manual line matches');
         return printRows(cli, firstRows(cli, rows, limit), LINE_COLUMNS);
       }),
     );
-}
-
-interface ManualLineRow {
-  line_id: bigint;
-  workspace_id: string;
-  period: Period;
-  tenant_id: string;
-  amount: string;
-  currency: string;
-  reason: string;
-  actor: string;
-  recorded_at: string;
-  revoked_at: string | null;
-  revoked_by: string | null;
-  revoked_because: string | null;
-}
-
-function readManualLines(
-  connection: LedgerDb,
-  wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },
-): ManualLineRow[] {
-  const { workspaceId, tenantId, period } = wanted;
-  const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
-  return connection
-    .prepare(
-      `SELECT line_id, workspace_id, period, tenant_id, amount, currency, reason, actor, recorded_at, revoked_at, revoked_by,
-         revoked_because
-       FROM finance_lines ${where} ORDER BY line_id`,
-    )
-    .safeIntegers()
-    .all(...values) as ManualLineRow[];
 }

@@ -3,14 +3,12 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { UsageError } from '../../core/errors.ts';
-import { type Period, parsePeriod } from '../../core/period.ts';
+import { parsePeriod } from '../../core/period.ts';
 import { packageFile } from '../../core/process/package-file.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
-import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { streamStatement } from '../../ledger/journal/charges/read-statement.ts';
-import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
+import { planMonth } from '../../operations/months/plan-month.ts';
 import { writeAtomically } from '../../reports/files/atomic-file.ts';
 import { textPieces } from '../../reports/files/write-sheet.ts';
 import type { TableColumn } from '../../reports/formats/columns.ts';
@@ -18,7 +16,6 @@ import { documentPieces, renderJson } from '../../reports/formats/json.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { monthEndHtml } from '../../reports/page/month-end-html.ts';
 import { viewSheet } from '../../reports/queries/finance-view.ts';
-import { type MonthEndSubject, readMonthEnd } from '../../reports/queries/month-end.ts';
 import type { MonthEnd, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import {
   findNotices,
@@ -28,11 +25,10 @@ import {
   formatReadiness,
   formatWorkspaceState,
 } from '../../reports/queries/month-end-words.ts';
-import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
 import { ZipWriter } from '../../reports/xlsx/zip-writer.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, printProse, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { noteOtherRates } from './rates.ts';
 import { chosenFormat, writeText } from './sheet-output.ts';
 
@@ -56,7 +52,8 @@ export function monthEndCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         const format = chosenFormat(options, 'table');
         noteOtherRates(cli, context);
-        const plan = await planMonth(context, parsePeriod(text), options.workspace);
+        const input = { period: parsePeriod(text), workspace: options.workspace };
+        const plan = await planMonth.run(scopeOf(context), input);
         if (!plan.ready) cli.exitCode = EXIT.fault;
         if (options.bundle !== undefined) return writeBundle(cli, context, plan, options.bundle);
         if (format === 'json') cli.printJson(plan);
@@ -65,28 +62,6 @@ export function monthEndCommand(cli: CliContext): CliCommand {
         else throw new UsageError('--out does not take a table', 'add --format html or --format json');
       }),
     );
-}
-
-export function verifyBooks(context: Context) {
-  return verifyLedgerFile(context.reader().connection, [checkMoney]);
-}
-
-export async function planMonth(context: Context, period: Period, ids?: readonly string[]): Promise<MonthEnd> {
-  const { config } = context;
-  const { connection } = context.reader();
-  const verified = await verifyBooks(context);
-  const workspaces = ids?.map((id) => chooseWorkspace(config, id)) ?? monthEndSubjects(context);
-  const request = { period, workspaces, maxChange: config.close.maxChange, verified, nowMs: context.clock.now() };
-  return connection.transaction(() => readMonthEnd(connection, request))();
-}
-
-/** Returns the configured workspaces, and those that the ledger still reads without configuration. */
-function monthEndSubjects(context: Context): MonthEndSubject[] {
-  const { connection } = context.reader();
-  const configured = new Set(context.config.workspaces.map(({ id }) => id));
-  const ended = new Set(retiredWorkspaces(connection));
-  const unconfigured = ledgerWorkspaces(connection).filter((id) => !configured.has(id) && !ended.has(id));
-  return [...context.config.workspaces, ...unconfigured.map((id) => ({ id, settleHours: null }))];
 }
 
 function printPlan(cli: CliContext, plan: MonthEnd): void {

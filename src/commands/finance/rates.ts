@@ -17,17 +17,18 @@ import {
   changeOfCards,
   type ReplacementCards,
   refuseUnclear,
-  type StoredCard,
 } from '../../ledger/journal/charges/card-store.ts';
 import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
-import { CARD_SIDES, type CardSide } from '../../ledger/store/schema/billing-tables.ts';
 import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
+import { ALL_ROWS } from '../../operations/operation.ts';
+import { activeCards, CARD_COLUMNS, listRates } from '../../operations/rates/list-rates.ts';
+import { requireKnownWorkspace } from '../../operations/workspace-choice.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { recordedUsage } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
 
 export function ratesCommand(cli: CliContext): CliCommand {
@@ -126,40 +127,6 @@ export function noteOtherRates(cli: CliContext, context: Context): void {
   cli.note('The configured rate cards differ from the active ones: `usage-ledger rates apply` shows the difference.');
 }
 
-type ListedCard = ReturnType<typeof cardRow>;
-
-function cardRow(card: StoredCard, side: CardSide) {
-  return {
-    name: card.name,
-    side,
-    from_period: card.fromPeriod,
-    to_period: card.toPeriod,
-    workspace: card.workspace,
-    tenant: card.tenant,
-    currency: card.currency,
-    model: card.pricing.model,
-    price_per_request: card.pricePerRequest,
-    source: card.source,
-    recorded_at: card.recordedAt,
-    digest: card.digest,
-  };
-}
-
-const CARD_COLUMNS: readonly Column<ListedCard>[] = [
-  { name: 'name', kind: 'text', header: 'Card' },
-  { name: 'side', kind: 'text', header: 'Side' },
-  { name: 'from_period', kind: 'text', header: 'From' },
-  { name: 'to_period', kind: 'text', header: 'To' },
-  { name: 'workspace', kind: 'id', header: 'Workspace', words: (workspace) => workspace ?? 'all' },
-  { name: 'tenant', kind: 'id', header: 'Tenant', words: (tenant) => tenant ?? 'all' },
-  { name: 'currency', kind: 'text', header: 'Currency' },
-  { name: 'model', kind: 'text', header: 'Pricing' },
-  { name: 'price_per_request', kind: 'price', header: 'Per request', sparse: true },
-  { name: 'source', kind: 'text', header: 'Source' },
-  { name: 'recorded_at', kind: 'date' },
-  { name: 'digest', kind: 'id' },
-];
-
 function listCardsCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List the active rate cards: prices and provider costs.')
@@ -168,21 +135,17 @@ function listCardsCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger rates list', 'usage-ledger rates list --period 2026-02')
     .action((options: { period?: string; limit?: number }) =>
       cli.withContext(async (context) => {
-        const period = options.period === undefined ? null : parsePeriod(options.period, '--period');
+        const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
         noteOtherRates(cli, context);
-        const { connection } = context.reader();
-        const all = CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => cardRow(card, side)));
-        const matching = all.filter((card) => period === null || coversPeriod(card, period));
-        if (all.length === 0) cli.note('no rate card is active: nothing is charged');
-        else if (matching.length === 0) cli.note(`no rate card covers ${period}`);
+        const scope = scopeOf(context);
+        const matching = [...listRates.run(scope, { period }, ALL_ROWS).rows];
+        if (matching.length === 0) {
+          const isEmpty = activeCards(scope.connection).length === 0;
+          cli.note(isEmpty ? 'no rate card is active: nothing is charged' : `no rate card covers ${period}`);
+        }
         printRows(cli, firstRows(cli, matching, options.limit), CARD_COLUMNS);
       }),
     );
-}
-
-/** Reports whether a card covers a period. Periods, YYYY-MM, compare as text. */
-function coversPeriod({ from_period, to_period }: ListedCard, period: string): boolean {
-  return from_period <= period && (to_period === null || period <= to_period);
 }
 
 function checkCardsCommand(cli: CliContext): CliCommand {
@@ -208,7 +171,7 @@ function cardsFrom(cli: CliContext, context: Context, file: string | undefined):
     requireKind(readInputFile(path, file), ['text', 'json'], 'write the cards as YAML, as a list below `rates:`');
     const loaded = loadCards(path, cli.io.env);
     for (const { name, workspace } of [...(loaded.rates ?? []), ...(loaded.costs ?? [])]) {
-      requireKnownWorkspace(context, workspace, `${name}: workspace`);
+      requireKnownWorkspace(scopeOf(context), workspace, `${name}: workspace`);
     }
     return loaded;
   }

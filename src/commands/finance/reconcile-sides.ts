@@ -24,7 +24,7 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { readCreditReadings } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { foldId, unknownTenantHint } from '../shared/choose-workspace.ts';
+import { foldId, unknownTenantHint } from '../shared/missing-tenant.ts';
 
 export interface MappedColumns extends InvoiceColumns {
   /** The column with tenant ids, or with the references that the ledger has for tenants. */

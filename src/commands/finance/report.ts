@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { parsePeriod } from '../../core/period.ts';
+import { chooseWorkspace, unknownPeriod } from '../../operations/workspace-choice.ts';
 import { writeTextFile } from '../../reports/files/write-sheet.ts';
 import { readPageData } from '../../reports/page/page-data.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace, unknownPeriod } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, plainCommand } from '../shared/cli-context.ts';
 import { noteOtherRates } from './rates.ts';
 import { noteWritten } from './sheet-output.ts';

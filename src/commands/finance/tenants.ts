@@ -5,10 +5,13 @@ import { counted, firstOf } from '../../core/text/words.ts';
 import { readInputFile } from '../../input-files/input-file.ts';
 import { readTable } from '../../input-files/read-table.ts';
 import type { NamesReport, TenantName } from '../../ledger/journal/charges/names.ts';
-import { type Column, formatInteger } from '../../reports/formats/columns.ts';
-import { countTenants, type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
-import { chooseWorkspace, foldId, requireKnownWorkspace, unknownTenantHint } from '../shared/choose-workspace.ts';
+import { listTenants, TENANT_COLUMNS } from '../../operations/tenants/list-tenants.ts';
+import { chooseWorkspace } from '../../operations/workspace-choice.ts';
+import { formatInteger } from '../../reports/formats/columns.ts';
+import { countTenants } from '../../reports/queries/tenants.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
+import { foldId, unknownTenantHint } from '../shared/missing-tenant.ts';
 import { LIMIT_OPTION, noteMore, printRows, SHEET_OPTION } from '../shared/options.ts';
 
 export function tenantsCommand(cli: CliContext): CliCommand {
@@ -140,21 +143,6 @@ function forgetCommand(cli: CliContext): CliCommand {
     );
 }
 
-const TENANT_COLUMNS: readonly Column<NamedTenantRow>[] = [
-  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
-  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
-  { name: 'display_name', kind: 'text', header: 'Name' },
-  { name: 'external_ref', kind: 'id', header: 'Reference' },
-  { name: 'labels', kind: 'text', header: 'Labels', words: (labels) => labelText(labels) },
-  { name: 'first_seen_at', kind: 'date' },
-];
-
-function labelText(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
-}
-
 function listTenantsCommand(cli: CliContext): CliCommand {
   return reportingCommand('list')
     .description('List tenants with names, references and labels.')
@@ -163,10 +151,9 @@ function listTenantsCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger tenants list')
     .action(({ workspace, limit }: { workspace?: string; limit?: number }) =>
       cli.withContext((context) => {
-        requireKnownWorkspace(context, workspace);
-        const { connection } = context.reader();
-        const rows = namedTenants(connection, workspace, limit);
-        if (rows.length === limit) noteMore(cli, countTenants(connection, workspace) - rows.length);
+        const scope = scopeOf(context);
+        const rows = [...listTenants.run(scope, { workspace }, { after: null, limit: limit ?? null }).rows];
+        if (rows.length === limit) noteMore(cli, countTenants(scope.connection, workspace) - rows.length);
         if (rows.length === 0) cli.note('no tenant matches');
         return printRows(cli, rows, TENANT_COLUMNS);
       }),

@@ -1,12 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
-import { usageAsOf } from '../../ledger/journal/runs/as-of.ts';
-import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
-import { eachUsageRow, USAGE_COLUMNS, type UsageFilters, type UsageRow } from '../../reports/queries/usage.ts';
+import { ALL_ROWS } from '../../operations/operation.ts';
+import { listUsage } from '../../operations/usage/list-usage.ts';
+import { USAGE_COLUMNS } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { noteMissingTenant, requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
-import { addPeriodOptions, chosenPeriods, LIMIT_OPTION, type PeriodOptions, parseMoment } from '../shared/options.ts';
+import { scopeOf } from '../shared/command-scope.ts';
+import { noteMissingTenant } from '../shared/missing-tenant.ts';
+import { addPeriodOptions, LIMIT_OPTION, type PeriodOptions, parsedPeriods, parseMoment } from '../shared/options.ts';
 import { addSheetOptions, LISTING_FORMAT, type ListingOptions, writeListing } from './sheet-output.ts';
 
 interface UsageOptions extends ListingOptions, PeriodOptions {
@@ -32,29 +32,12 @@ export function usageCommand(cli: CliContext): CliCommand {
 }
 
 async function showUsage(cli: CliContext, context: Context, options: UsageOptions): Promise<void> {
-  const { workspace: workspaceId, tenant: tenantId } = options;
-  const period = chosenPeriods(options);
-  requireKnownWorkspace(context, workspaceId);
-  const asOf = options.asOf === undefined ? null : isoTime(parseMoment('--as-of', options.asOf));
-  const { connection } = context.reader();
-  const filters = { workspaceId, tenantId, period };
-  const rows = asOf === null ? eachUsageRow(connection, filters) : eachRowAsOf(connection, asOf, filters);
-  const requested = {
-    workspace_id: workspaceId ?? null,
-    tenant_id: tenantId ?? null,
-    period: options.period ?? null,
-    from: options.from ?? null,
-    to: options.to ?? null,
-  };
-  const head = { ...(asOf === null ? {} : { as_of: asOf }), filters: requested };
+  const { workspace, tenant } = options;
+  const scope = scopeOf(context);
+  const asOfMs = options.asOf === undefined ? undefined : parseMoment('--as-of', options.asOf);
+  const input = { workspace, tenant, ...parsedPeriods(options), as_of: asOfMs };
+  const { head, rows } = listUsage.run(scope, input, ALL_ROWS);
   if ((await writeListing(cli, { name: 'usage', columns: USAGE_COLUMNS, rows, head }, options)) > 0) return;
-  cli.note(asOf === null ? 'no usage matches' : `no usage matches as of ${asOf}`);
-  noteMissingTenant(cli, connection, filters);
-}
-
-function* eachRowAsOf(connection: LedgerDb, asOf: string, filters: UsageFilters): Generator<UsageRow> {
-  const nameOf = tenantNameLookup(connection, filters);
-  for (const { closed, ...row } of usageAsOf(connection, asOf, filters)) {
-    yield { ...row, display_name: nameOf(row.workspace_id, row.tenant_id) };
-  }
+  cli.note(asOfMs === undefined ? 'no usage matches' : `no usage matches as of ${isoTime(asOfMs)}`);
+  noteMissingTenant(cli, scope.connection, { tenantId: tenant, workspaceId: workspace });
 }

@@ -3,18 +3,11 @@ import { resolve } from 'node:path';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
-import {
-  formatKey,
-  keyFileOf,
-  MISSING_CHECKPOINTS_REMEDY,
-  missingCheckpoints,
-  publicKeyOf,
-} from '../../ledger/audit/anchor/checkpoint-log.ts';
-import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
-import type { Check, Fault } from '../../ledger/audit/verify/fault.ts';
-import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
+import { keyFileOf, MISSING_CHECKPOINTS_REMEDY, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import type { Check } from '../../ledger/audit/verify/fault.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { verifyFile } from '../../operations/system/verify-ledger.ts';
 import { parseCheckpointKey, parseDigest, readCheckpoints } from '../shared/checkpoint-options.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
 
@@ -53,35 +46,22 @@ interface VerifiedFile {
 }
 
 async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOptions): Promise<void> {
-  const { connection, path, keyFile } = file;
-  const localKey = publicKeyOf(keyFile);
-  const { checks, confirmations } = anchorChecks(cli.io.cwd, options, localKey);
-  const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
-  if (faults.length > 0) cli.exitCode = EXIT.fault;
-  const lost = faults.length > 0 ? null : missingCheckpoints(connection, path, keyFile);
-  const key = localKey === null ? null : formatKey(localKey);
-  const record = {
-    ok: faults.length === 0,
-    runs,
-    entries,
-    keys,
-    head_digest: headDigest,
-    checkpoint_key: key,
-    checkpoints_lost: lost,
-    faults: faults.map(faultRecord),
-  };
+  const { checks, confirmations } = anchorChecks(cli.io.cwd, options, publicKeyOf(file.keyFile));
+  const record = await verifyFile(file, checks);
+  const { faults, runs, entries, keys, head_digest, checkpoint_key: key, checkpoints_lost: lost } = record;
+  if (!record.ok) cli.exitCode = EXIT.fault;
   const counts = `${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}, ${counted(keys, 'key')}`;
   cli.printResult(record, [
     ...faults.map((fault) => `FAULT ${fault.check}: ${faultPlace(fault)}${inertText(fault.message)}`),
-    `${faults.length === 0 ? 'verified' : 'checked'} ${counts}`,
-    `head digest ${headDigest ?? 'unknown'}`,
+    `${record.ok ? 'verified' : 'checked'} ${counts}`,
+    `head digest ${head_digest ?? 'unknown'}`,
     key === null ? null : `checkpoint key ${key}`,
     lost === null ? null : `notice: ${inertText(lost)}`,
     ...(faults.some(({ check }) => check === 'anchor') ? [] : confirmations),
   ]);
   if (cli.json) return;
   if (lost !== null) cli.note(`Remedy: ${MISSING_CHECKPOINTS_REMEDY}.`);
-  if (faults.length > 0) cli.note('Keep this file for the investigation, and restore the ledger from a backup.');
+  if (!record.ok) cli.note('Keep this file for the investigation, and restore the ledger from a backup.');
 }
 
 /** Builds a check for each digest or checkpoint file that the options name, with the line to print when it passes. Throws UsageError. */
@@ -109,11 +89,7 @@ function anchorChecks(
   return { checks, confirmations };
 }
 
-function faultPlace({ runId, entryId }: Fault): string {
-  const places = [runId, entryId === null ? null : `entry ${entryId}`].filter((place) => place !== null);
+function faultPlace({ run_id, entry_id }: { run_id: string | null; entry_id: number | null }): string {
+  const places = [run_id, entry_id === null ? null : `entry ${entry_id}`].filter((place) => place !== null);
   return places.length === 0 ? '' : `${places.join(', ')}: `;
-}
-
-function faultRecord({ check, runId, entryId, message }: Fault) {
-  return { check, run_id: runId, entry_id: entryId, message };
 }

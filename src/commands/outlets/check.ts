@@ -1,9 +1,10 @@
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { chosenOutlets } from '../../operations/outlets/chosen-outlets.ts';
 import { checkOutlet, type OutletDifference } from '../../outlets/read-back.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
-import { chosenOutlets, requireStarted, withReceiver } from './chosen.ts';
+import { requireStarted, withReceiver } from './chosen.ts';
 
 export function checkOutletsCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')

@@ -1,26 +1,11 @@
-import type { Config, OutletConfig } from '../../config/types.ts';
+import type { OutletConfig } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { type OutletRow, readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { chosenOutlet } from '../../operations/outlets/chosen-outlets.ts';
 import { openReceiver } from '../../outlets/open-receiver.ts';
 import type { Receiver } from '../../outlets/receiver.ts';
 import type { Context } from '../../wiring/context.ts';
-
-export function chosenOutlets({ outlets }: Config, name?: string): readonly OutletConfig[] {
-  if (outlets.length === 0) {
-    throw new UsageError('the configuration has no `outlets:`', 'add them as docs/billing-systems.md shows');
-  }
-  const chosen = outlets.filter((outlet) => name === undefined || outlet.name === name);
-  if (chosen.length > 0) return chosen;
-  const known = outlets.map((outlet) => outlet.name).join(', ');
-  throw new UsageError(`there is no outlet ${JSON.stringify(name)}`, `use one of ${known}`);
-}
-
-export function chosenOutlet(config: Config, name: string): OutletConfig {
-  const [outlet] = chosenOutlets(config, name);
-  if (outlet === undefined) throw new UsageError(`there is no outlet ${JSON.stringify(name)}`);
-  return outlet;
-}
 
 /** Returns the ledger's record of a started outlet, also when it is no longer configured. Throws UsageError otherwise. */
 export function requireStarted(context: Context, name: string): OutletRow {

@@ -1,13 +1,15 @@
 import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
-import { outletStatuses } from '../../outlets/outlet-status.ts';
+import { requireOutlets } from '../../operations/outlets/chosen-outlets.ts';
+import { listOutlets } from '../../operations/outlets/list-outlets.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { checkOutletsCommand } from './check.ts';
-import { chosenOutlets, requireStarted } from './chosen.ts';
+import { requireStarted } from './chosen.ts';
 import { pushCommand } from './push.ts';
 import { settleCommand } from './settle.ts';
 import { startCommand } from './start.ts';
@@ -36,29 +38,9 @@ function outletStatusCommand(cli: CliContext): CliCommand {
     .description('Show each outlet: its state, waiting events, and events that its receiver does not have.')
     .examples('usage-ledger outlets status --json')
     .action(() =>
-      cli.withContext((context) => {
-        const standings = outletStatuses(context.reader().connection, chosenOutlets(context.config));
-        const rows = standings.map(({ events, ...standing }) => ({
-          name: standing.name,
-          receiver: standing.type,
-          send: standing.send,
-          state: standing.state,
-          reason: standing.reason,
-          from_period: standing.fromPeriod,
-          waiting: standing.waiting,
-          held: events.held.events,
-          late: events.late.events,
-          refused: events.refused.events,
-          settled: events.settled.events,
-          quantities: {
-            held: events.held.quantity,
-            late: events.late.quantity,
-            refused: events.refused.quantity,
-            settled: events.settled.quantity,
-          },
-          checked_at: standing.checkedAt,
-          differences: standing.differences,
-        }));
+      cli.withContext(async (context) => {
+        requireOutlets(context.config);
+        const { outlets: rows } = await listOutlets.run(scopeOf(context), {});
         if (cli.json) return cli.printJson({ outlets: rows });
         cli.print(
           renderTable(

@@ -2,11 +2,12 @@ import type { OutletConfig } from '../../config/types.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { chosenOutlets } from '../../operations/outlets/chosen-outlets.ts';
 import { Forwarder } from '../../outlets/forwarder.ts';
 import { outletStatuses } from '../../outlets/outlet-status.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
-import { chosenOutlets, withReceiver } from './chosen.ts';
+import { withReceiver } from './chosen.ts';
 
 export function pushCommand(cli: CliContext): CliCommand {
   return reportingCommand('push')

@@ -5,12 +5,13 @@ import { inertText } from '../../core/text/inert-text.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import { chosenOutlet } from '../../operations/outlets/chosen-outlets.ts';
 import { receiverKind } from '../../outlets/forwarder.ts';
 import { previewStart } from '../../outlets/preview.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { BY_OPTION } from '../shared/options.ts';
-import { chosenOutlet, withReceiver } from './chosen.ts';
+import { withReceiver } from './chosen.ts';
 
 interface StartOptions {
   from?: string;

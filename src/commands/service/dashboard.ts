@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { chooseWorkspace } from '../../operations/workspace-choice.ts';
 import type { Context } from '../../wiring/context.ts';
-import { chooseWorkspace } from '../shared/choose-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { parseWholeNumber } from '../shared/options.ts';
 

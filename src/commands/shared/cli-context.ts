@@ -3,7 +3,15 @@ import { exitCodeOf } from '../../config/exit-codes.ts';
 import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { AppError, ConfigError, messageOf, summarizeError, systemFault } from '../../core/errors.ts';
+import {
+  AppError,
+  ConfigError,
+  InputError,
+  messageOf,
+  summarizeError,
+  systemFault,
+  UsageError,
+} from '../../core/errors.ts';
 import { humanLogLine, type LogDestination } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
@@ -222,14 +230,18 @@ export class CliContext {
 
   noteFailure(workspaceId: string, error: unknown): { code: string; message: string; hint: string | null } {
     const { code, message, hint = null } = summarizeError(error);
+    this.noteFault(workspaceId, { message, hint });
+    return { code, message, hint };
+  }
+
+  noteFault(workspaceId: string, { message, hint }: { message: string; hint: string | null }): void {
     this.note(`${inertText(workspaceId)}: ${inertText(message)}`);
     if (hint !== null) this.note(`  ${inertText(hint)}`);
-    return { code, message, hint };
   }
 
   /** Prints an error with its remedy, or with its stack when it is unexpected. Returns the exit code. */
   reportError(thrown: unknown): number {
-    const error = systemFault(thrown) ?? thrown;
+    const error = systemFault(thrown) ?? (thrown instanceof InputError ? withOptionNames(thrown) : thrown);
     const isExpected = error instanceof AppError;
     const message = messageOf(error);
     this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);
@@ -243,6 +255,12 @@ export class CliContext {
     if (error instanceof StoppedError) return error.exitCode;
     return isExpected ? exitCodeOf(error) : EXIT.failed;
   }
+}
+
+/** Names the fields of an operation's input as options: `as_of` becomes `--as-of`. */
+function withOptionNames(error: InputError): UsageError {
+  const { message, hint } = error.wordsFor((field) => `--${field.replaceAll('_', '-')}`);
+  return new UsageError(message, hint);
 }
 
 export const CONFIG_OPTION = [

@@ -1,6 +1,7 @@
 import { parseDateTime } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
-import { type Period, type PeriodWindow, parsePeriod } from '../../core/period.ts';
+import { type PeriodWindow, parsePeriod } from '../../core/period.ts';
+import { type PeriodInput, selectedWindow } from '../../operations/selected-periods.ts';
 import { type Column, formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import type { CliCommand, CliContext } from './cli-context.ts';
@@ -24,24 +25,12 @@ export function parseWholeNumber(text: string, option: string, min: number, max:
   );
 }
 
-/** Parses `--from` and `--to`, both inclusive and both optional. Throws UsageError when they are reversed. */
-export function parsePeriodWindow({ from, to }: { from?: string; to?: string }): PeriodWindow {
-  const window = {
-    ...(from === undefined ? {} : { from: parsePeriod(from, '--from') }),
-    ...(to === undefined ? {} : { to: parsePeriod(to, '--to') }),
-  };
-  if (window.from !== undefined && window.to !== undefined && window.from > window.to) {
-    throw new UsageError(`--from ${window.from} is after --to ${window.to}`, 'give the earlier period as --from');
-  }
-  return window;
-}
-
 export const SHEET_OPTION = ['--sheet <name>', 'the sheet of a workbook (default: the first one)'] as const;
 
 export interface PeriodOptions {
-  period?: string;
-  from?: string;
-  to?: string;
+  period?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
 }
 
 export function addPeriodOptions(command: CliCommand, { note = '' } = {}): CliCommand {
@@ -51,12 +40,18 @@ export function addPeriodOptions(command: CliCommand, { note = '' } = {}): CliCo
     .option('--to <period>', 'last period, YYYY-MM');
 }
 
-export function chosenPeriods({ period, ...window }: PeriodOptions): Period | PeriodWindow | undefined {
-  const isWindow = window.from !== undefined || window.to !== undefined;
-  if (period === undefined) return isWindow ? parsePeriodWindow(window) : undefined;
-  if (isWindow)
-    throw new UsageError('--period conflicts with --from and --to', 'give one period, or the first and last');
-  return parsePeriod(period, '--period');
+/** Returns `--period`, `--from` and `--to` as periods. Throws `bad_period` for anything else. */
+export function parsedPeriods({ period, from, to }: PeriodOptions): PeriodInput {
+  return {
+    period: period === undefined ? undefined : parsePeriod(period, '--period'),
+    from: from === undefined ? undefined : parsePeriod(from, '--from'),
+    to: to === undefined ? undefined : parsePeriod(to, '--to'),
+  };
+}
+
+/** Returns `--from` and `--to`, both inclusive and both optional. Throws UsageError when they are reversed. */
+export function parsePeriodWindow({ from, to }: Omit<PeriodOptions, 'period'>): PeriodWindow {
+  return selectedWindow(parsedPeriods({ from, to }));
 }
 
 export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);

@@ -1,32 +1,15 @@
-import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
-import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
-import { type ShortHistory, shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
-import { summarizeError } from '../../core/errors.ts';
-import { createLogger } from '../../core/logger.ts';
+import type { FailingChannel } from '../../alerts/outbox/failing-channels.ts';
+import { shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
-import { createSlotHistory } from '../../daemon/schedules.ts';
-import { isStillQueued, syncFactsReader } from '../../daemon/state/staleness.ts';
-import {
-  type OutboxCounts,
-  openAlertsOfLedger,
-  outboxCounts,
-  sortWorstFirst,
-  type WorkspaceLine,
-  type WorkspaceState,
-  workspaceLines,
-  workspaceStatuses,
-} from '../../daemon/state/status.ts';
-import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
-import { describeAhead, type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
-import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
-import { lockHolder } from '../../ledger/store/file/write-lock.ts';
-import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { describeOutlet, describeProblems, type OutletStatus, outletStatuses } from '../../outlets/outlet-status.ts';
-import type { CopyStatus } from '../../publish/copy-status.ts';
-import { describeTarget } from '../../queue/redis/target.ts';
+import { sortWorstFirst, type WorkspaceLine, type WorkspaceState } from '../../freshness/workspace-status.ts';
+import { describeSkipped } from '../../ledger/journal/close/closes-in-force.ts';
+import { describeAhead } from '../../ledger/journal/times-ahead.ts';
+import type { ConfigurationStatus } from '../../ledger/store/file/daemon-lock.ts';
+import { statusDocument } from '../../operations/system/read-status.ts';
+import { type QueueStatus, readStatusReport, type StatusReport } from '../../operations/system/status-report.ts';
+import { describeOutlet } from '../../outlets/outlet-status.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
-import { type ExportStatus, readExportStatus } from '../../reports/files/export-folder.ts';
 import {
   type CellStyle,
   formatInteger,
@@ -36,161 +19,31 @@ import {
 } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
-import { requireKnownWorkspace } from '../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { LIMIT_OPTION } from '../shared/options.ts';
-import { findRedis, probeRedisOnce } from '../shared/redis-probe.ts';
 
 interface StatusOptions {
   workspace?: string;
   limit?: number;
 }
 
-/** How long a writer may hold the ledger before `status` reports it as locked. Applying a run takes less. */
-const STATUS_LOCK_WAIT_MS = 2000;
-
 export function statusCommand(cli: CliContext): CliCommand {
   return reportingCommand('status')
     .option('--workspace <id>', 'only this workspace')
     .option(...LIMIT_OPTION)
     .examples('usage-ledger status', 'usage-ledger status --json')
-    .action((options: StatusOptions) =>
-      cli.withContext((context) => {
-        requireKnownWorkspace(context, options.workspace);
-        return showStatus(cli, context, options);
-      }),
-    );
+    .action((options: StatusOptions) => cli.withContext((context) => showStatus(cli, context, options)));
 }
 
-async function showStatus(cli: CliContext, context: Context, options: StatusOptions): Promise<void> {
-  const report = await readStatus(context, options.workspace);
-  if (!cli.json) {
-    const limit = options.limit ?? Number.POSITIVE_INFINITY;
-    cli.print(statusLines(report, { ...cli.tableOptions, nowMs: context.clock.now(), limit }).join('\n'));
+async function showStatus(cli: CliContext, context: Context, { workspace, limit }: StatusOptions): Promise<void> {
+  const report = await readStatusReport(scopeOf(context), workspace);
+  if (cli.json) {
+    cli.printJson(statusDocument({ ...report, workspaces: report.workspaces.slice(0, limit) }));
     return;
   }
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, outlets, ahead, skipped, short } = report;
-  const ledger = {
-    path: context.config.ledger.path,
-    ledger_id: ledgerId(context.reader().connection),
-    locked_by: report.lockedBy,
-  };
-  const { configuration } = report;
-  cli.printJson({
-    ledger,
-    configuration: configuration && {
-      read_at: configuration.readAt,
-      refused: configuration.refused,
-      needs_restart: configuration.needsRestart,
-    },
-    workspaces: workspaces.slice(0, options.limit),
-    open_alerts: openAlerts,
-    outbox,
-    disabled_channels: disabled.map(({ name, disabledAt, reason }) => ({ name, disabled_at: disabledAt, reason })),
-    failing_channels: report.failing.map(({ name, reason, nextAttemptAt }) => ({
-      name,
-      reason,
-      next_attempt_at: nextAttemptAt,
-    })),
-    queue,
-    times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
-    not_closed: skipped.map(({ workspaceId, period }) => ({ workspace_id: workspaceId, period })),
-    no_jumps_before: short.map(({ workspaceId, from }) => ({ workspace_id: workspaceId, period: from })),
-    exports: exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
-    outlets: outlets.map(({ name, state, waiting, events, trouble }) => ({
-      name,
-      state,
-      waiting,
-      held: events.held.events,
-      late: events.late.events,
-      refused: events.refused.events,
-      trouble,
-    })),
-    publish: publish && {
-      position: publish.standing.position,
-      lag_links: publish.standing.lag.links,
-      lag_seconds: publish.standing.lag.seconds,
-      fault: publish.standing.fault && { code: publish.standing.fault.code, message: publish.standing.fault.message },
-    },
-  });
-}
-
-async function readStatus(context: Context, workspaceId: string | undefined): Promise<StatusReport> {
-  const { connection } = context.reader();
-  const names = context.config.alerts.channels.map(({ name }) => name);
-  const { stored, outbox, disabled, failing } = connection.transaction(() => ({
-    stored: workspaceStatuses(connection),
-    outbox: outboxCounts(connection),
-    disabled: disabledChannels(connection),
-    failing: failingChannels(connection, names),
-  }))();
-  const queue = await readQueue(context, ledgerId(connection));
-  const nowMs = context.clock.now();
-  const sources = {
-    factsOf: syncFactsReader(connection),
-    historyOf: createSlotHistory(connection, context.clock, 0),
-    waitingSince(id: string, lastAttemptAtMs: number | null) {
-      const sinceMs = queue.waitingSince.get(id);
-      return sinceMs !== undefined && isStillQueued(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;
-    },
-  };
-  const workspaces = workspaceLines(context.config, stored, sources, nowMs).filter(
-    ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
-  );
-  const exports = context.config.exports.map(readExportStatus);
-  const ledgerAlerts = workspaceId === undefined ? openAlertsOfLedger(connection) : 0;
-  const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ledgerAlerts);
-  return {
-    workspaces,
-    openAlerts,
-    outbox,
-    disabled,
-    failing,
-    queue: queue.status,
-    exports,
-    configuration: findRunningDaemon(context.config.ledger.path)?.configuration ?? null,
-    lockedBy: lockHolder(context.config.ledger.path, STATUS_LOCK_WAIT_MS),
-    ahead: timesAhead(connection, nowMs),
-    skipped: skippedMonths(connection).filter(
-      (month) => workspaceId === undefined || month.workspaceId === workspaceId,
-    ),
-    short: shortHistories(connection, nowMs).filter(({ workspaceId: id }) =>
-      workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
-    ),
-    publish: await readPublishStatus(context),
-    outlets: outletStatuses(connection, context.config.outlets).map((standing) => ({
-      ...standing,
-      trouble: describeProblems(standing, false),
-    })),
-  };
-}
-
-async function readPublishStatus(context: Context): Promise<StatusReport['publish']> {
-  const { publish } = context.config;
-  if (publish === null) return null;
-  const { describeCopyStatus, readCopyStatus } = await import('../../publish/copy-status.ts');
-  const standing = await readCopyStatus(publish, context.reader().connection, context.clock.now());
-  return { standing, words: describeCopyStatus(standing) };
-}
-
-export interface StatusReport {
-  workspaces: WorkspaceLine[];
-  openAlerts: number;
-  outbox: OutboxCounts;
-  disabled: DisabledChannel[];
-  failing: FailingChannel[];
-  queue: QueueStatus;
-  exports: ExportStatus[];
-  /** The configuration that the running daemon uses; null when no daemon runs. */
-  configuration: ConfigurationStatus | null;
-  /** The process that holds the ledger's write lock, such as `process 4711 (sqlite3)`; null when nothing holds it. */
-  lockedBy: string | null;
-  ahead: TimesAhead | null;
-  skipped: SkippedMonth[];
-  short: ShortHistory[];
-  /** The copy in Postgres; null when none is configured. */
-  publish: { standing: CopyStatus; words: string } | null;
-  outlets: (OutletStatus & { trouble: string | null })[];
+  const options = { ...cli.tableOptions, nowMs: context.clock.now(), limit: limit ?? Number.POSITIVE_INFINITY };
+  cli.print(statusLines(report, options).join('\n'));
 }
 
 interface ScreenOptions extends TableOptions {
@@ -223,7 +76,8 @@ function configurationLines(notice: ConfigurationStatus | null): string[] {
 }
 
 export function statusLines(report: StatusReport, options: ScreenOptions): string[] {
-  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, lockedBy, ahead, skipped, short } = report;
+  const { workspaces, openAlerts, outbox, disabled, queue, exports, publish, ahead, skipped, short } = report;
+  const lockedBy = report.ledger.locked_by;
   const skippedMonths = describeSkipped(skipped);
   const sorted = sortWorstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
@@ -344,44 +198,6 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
     ...(wide ? [covers] : []),
     { name: 'open_alerts', header: 'Alerts' },
   ];
-}
-
-type QueueStatus =
-  | { status: 'not_running' }
-  | { status: 'unavailable'; redis: string; reason: string }
-  | { status: 'running'; redis: string; sync: QueueCounts };
-
-/** The status of this ledger's queue, and for each workspace with a waiting sync job the time since when it waits. */
-interface QueueReading {
-  status: QueueStatus;
-  waitingSince: ReadonlyMap<string, number>;
-}
-
-async function readQueue(context: Context, id: string): Promise<QueueReading> {
-  const noneWaiting = new Map<string, number>();
-  let redis = 'its private Redis';
-  try {
-    const target = await findRedis(context.config);
-    if (target === null) return { status: { status: 'not_running' }, waitingSince: noneWaiting };
-    redis = describeTarget(target);
-    const { fault } = await probeRedisOnce(target, id);
-    if (fault !== null) {
-      const reason = `${fault.reason}; ${fault.hint}`;
-      return { status: { status: 'unavailable', redis, reason }, waitingSince: noneWaiting };
-    }
-    const { openBullmqQueue } = await import('../../queue/bullmq-queue.ts');
-    const logger = createLogger({ level: 'silent' });
-    const queue = await openBullmqQueue({ ledgerId: id, target, logger });
-    try {
-      const waitingSince = await queue.waitingSyncs();
-      return { status: { status: 'running', redis, sync: await queue.counts() }, waitingSince };
-    } finally {
-      await queue.stop({ deadlineMs: 1000 });
-    }
-  } catch (error) {
-    const { message: reason } = summarizeError(error);
-    return { status: { status: 'unavailable', redis, reason }, waitingSince: noneWaiting };
-  }
 }
 
 function describeQueue(queue: QueueStatus): string {

@@ -4,6 +4,7 @@ import type { Queue } from 'bullmq';
 import { type AlertCount, countAlerts } from '../../alerts/state/open-alerts.ts';
 import { systemClock } from '../../core/clock.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
+import type { WorkspaceLine } from '../../freshness/workspace-status.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
@@ -12,7 +13,6 @@ import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { outletStatuses } from '../../outlets/outlet-status.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { WorkspaceLine } from '../state/status.ts';
 
 const SELECT_OLDEST_DUE = `SELECT min(pending_at) FROM alert_notified
   WHERE pending IS NOT NULL AND given_up = 0 AND (batch IS NULL OR failures > 0)`;

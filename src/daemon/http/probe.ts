@@ -5,10 +5,10 @@ import type { Config } from '../../config/types.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { SEVERITIES } from '../../core/text/alert-words.ts';
+import { isStale, staleAfterMs, syncFactsReader } from '../../freshness/staleness.ts';
+import { outboxCounts } from '../../freshness/workspace-status.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
-import { isStale, staleAfterMs, syncFactsReader } from '../state/staleness.ts';
-import { outboxCounts } from '../state/status.ts';
 import type { PublishHealth } from '../watches/publish-watch.ts';
 import { createRunTally } from './measurements.ts';
 

@@ -2,8 +2,9 @@ import { UsageError } from '../../core/errors.ts';
 import type { Period, PeriodWindow } from '../../core/period.ts';
 import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { whereClause } from '../../ledger/store/where.ts';
+import { type Filters, whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
+import { storedMonths } from './stored-months.ts';
 
 /** The kinds of the columns of the `finance_*` views, by column name in any view. All others are text. */
 const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
@@ -47,6 +48,10 @@ const ORDER = [
   'entry_id',
   'event_seq',
   'started_at',
+  'alert_id',
+  'revision',
+  'notification_id',
+  'channel',
 ];
 
 export interface ViewFilters {
@@ -65,6 +70,22 @@ export function financeViews(connection: LedgerDb): string[] {
  * unknown view and for a filter on a missing column.
  */
 export function viewSheet(connection: LedgerDb, name: string, filters: ViewFilters = {}): Sheet {
+  const { view, columns, selection } = selectionOf(connection, name, filters);
+  const { where, values } = whereClause(selection);
+  const read = { view, columns, order: ORDER.filter((each) => columns.some((column) => column.name === each)) };
+  const rows = {
+    *[Symbol.iterator]() {
+      yield* readRows(connection, read, { where, values, limit: null });
+    },
+  };
+  return { name: view, columns, rows };
+}
+
+function selectionOf(
+  connection: LedgerDb,
+  name: string,
+  filters: ViewFilters,
+): { view: string; columns: SheetColumn[]; selection: Filters } {
   const known = financeViews(connection);
   const view = known.find((candidate) => candidate === name || candidate === `finance_${name}`);
   if (view === undefined)
@@ -78,23 +99,149 @@ export function viewSheet(connection: LedgerDb, name: string, filters: ViewFilte
     if (value === undefined || has(column)) continue;
     throw new UsageError(`${view} has no column ${column} to filter by`, 'remove the filter');
   }
+  return { view, columns, selection };
+}
+
+/** Views whose rows each belong to a workspace and a month: they are read in pages month by month. */
+const MONTHLY_VIEWS: readonly string[] = [
+  'finance_budgets',
+  'finance_charge_lines',
+  'finance_charges',
+  'finance_daily',
+  'finance_history',
+  'finance_lines',
+  'finance_margin',
+  'finance_month_to_date',
+  'finance_period_changes',
+  'finance_period_totals',
+  'finance_statements',
+  'finance_usage',
+];
+
+/** The place of a row: the values of the columns that its view is sorted by, and how many earlier rows have the same. */
+export interface ViewPlace {
+  values: readonly SheetValue[];
+  repeated: number;
+}
+
+export interface PlacedRow {
+  row: readonly SheetValue[];
+  place: ViewPlace;
+}
+
+/** Returns the first `limit` rows of a view after a place, with their places, in the order of `viewSheet`. */
+export function viewPage(
+  connection: LedgerDb,
+  name: string,
+  filters: ViewFilters,
+  { after, limit }: { after: ViewPlace | null; limit: number },
+): { name: string; columns: SheetColumn[]; rows: PlacedRow[] } {
+  const { view, columns, selection } = selectionOf(connection, name, filters);
+  const order = ORDER.filter((each) => columns.some((column) => column.name === each));
+  const positions = order.map((each) => columns.findIndex((column) => column.name === each));
+  // Rows with the values of the place come again, and are skipped by their number.
+  const skipped = after === null ? 0 : after.repeated + 1;
+  const found: (readonly SheetValue[])[] = [];
+  for (const part of partsOf(connection, view, { filters, selection, order, after })) {
+    const left = limit + skipped - found.length;
+    if (left <= 0) break;
+    found.push(...readRows(connection, { view, columns, order }, { ...part, limit: left }));
+  }
+  const rows: PlacedRow[] = [];
+  let last: ViewPlace = { values: [], repeated: -1 };
+  for (const row of found) {
+    const values = positions.map((at) => row[at] ?? null);
+    last = { values, repeated: isSame(values, last.values) ? last.repeated + 1 : 0 };
+    const isKnown = after !== null && isSame(values, after.values);
+    if (!isKnown || last.repeated > after.repeated) rows.push({ row, place: last });
+  }
+  return { name: view, columns, rows: rows.slice(0, limit) };
+}
+
+function isSame(a: readonly SheetValue[], b: readonly SheetValue[]): boolean {
+  return a.length === b.length && a.every((value, at) => value === b[at]);
+}
+
+interface Part {
+  where: string;
+  values: (string | number | bigint)[];
+}
+
+/** Yields conditions that select the rows from a place on, in order: one for each month of a workspace if possible. */
+function* partsOf(
+  connection: LedgerDb,
+  view: string,
+  wanted: {
+    filters: ViewFilters;
+    selection: Filters;
+    order: readonly string[];
+    after: ViewPlace | null;
+  },
+): Generator<Part> {
+  const { filters, selection, order, after } = wanted;
+  if (!MONTHLY_VIEWS.includes(view)) {
+    yield conditionOf(selection, order, after);
+    return;
+  }
+  const [workspaceId, period] = (after?.values ?? []).map(String);
+  const from = workspaceId === undefined || period === undefined ? null : { workspaceId, period };
+  for (const month of storedMonths(connection, { ...filters, from })) {
+    const isFirst = month.workspace_id === workspaceId && month.period === period;
+    const monthly = { ...selection, workspace_id: month.workspace_id, period: month.period };
+    yield conditionOf(
+      monthly,
+      order.slice(2),
+      isFirst && after !== null ? { ...after, values: after.values.slice(2) } : null,
+    );
+  }
+}
+
+/** Returns the condition for rows whose sort columns are at or after the values of a place. Null sorts first. */
+function conditionOf(selection: Filters, order: readonly string[], after: ViewPlace | null): Part {
   const { where, values } = whereClause(selection);
+  if (after === null || order.length === 0) return { where, values };
+  const parameters: Part['values'] = [];
+  const fromColumn = (at: number): string => {
+    const [column, value] = [order[at] ?? '', after.values[at] ?? null];
+    const isLast = at === order.length - 1;
+    if (value === null) {
+      return isLast ? '1' : `(${column} IS NOT NULL OR ${fromColumn(at + 1)})`;
+    }
+    parameters.push(plainParameter(value));
+    if (isLast) return `${column} >= ?`;
+    parameters.push(plainParameter(value));
+    return `(${column} > ? OR (${column} = ? AND ${fromColumn(at + 1)}))`;
+  };
+  const condition = fromColumn(0);
+  return {
+    where: where === '' ? `WHERE ${condition}` : `${where} AND ${condition}`,
+    values: [...values, ...parameters],
+  };
+}
+
+function plainParameter(value: Exclude<SheetValue, null>): string | number | bigint {
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+function* readRows(
+  connection: LedgerDb,
+  { view, columns, order }: { view: string; columns: readonly SheetColumn[]; order: readonly string[] },
+  { where, values, limit }: Part & { limit: number | null },
+): Generator<SheetValue[]> {
   const names = columns.map((column) => `"${column.name}"`).join(', ');
-  const order = ORDER.filter(has).join(', ');
   const statement = connection
-    .prepare(`SELECT ${names} FROM ${view} ${where} ${order === '' ? '' : `ORDER BY ${order}`}`)
+    .prepare(
+      `SELECT ${names} FROM ${view} ${where} ${order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`}
+       ${limit === null ? '' : 'LIMIT ?'}`,
+    )
     .safeIntegers()
     .raw();
   const converters = columns.map(({ kind }) => VALUE_CONVERTERS[kind]);
   const isPlain = converters.every((read) => read === undefined);
-  const rows = {
-    *[Symbol.iterator]() {
-      for (const row of statement.iterate(...values) as IterableIterator<SheetValue[]>) {
-        yield isPlain ? row : row.map((value, at) => converters[at]?.(value) ?? value);
-      }
-    },
-  };
-  return { name: view, columns, rows };
+  const parameters = limit === null ? values : [...values, limit];
+  for (const row of statement.iterate(...parameters) as IterableIterator<SheetValue[]>) {
+    yield isPlain ? row : row.map((value, at) => converters[at]?.(value) ?? value);
+  }
 }
 
 export function viewColumns(connection: LedgerDb, view: string): SheetColumn[] {

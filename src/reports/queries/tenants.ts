@@ -1,6 +1,6 @@
 import { nearest } from '../../core/text/closest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { and, asc, count, eq, query } from '../../ledger/store/schema/drizzle.ts';
+import { and, asc, count, eq, gte, query } from '../../ledger/store/schema/drizzle.ts';
 import type { financeHistory } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
@@ -17,17 +17,58 @@ export interface NamedTenantRow {
   first_seen_at: string | null;
 }
 
+/** The place of a tenant in the order of `namedTenants`. */
+export interface TenantPlace {
+  workspaceId: string;
+  tenantId: string;
+}
+
 /**
- * Returns the tenants of a workspace, or of all workspaces, with their names, sorted by id. At most `limit` are read.
+ * Returns the tenants of a workspace, or of all workspaces, with their names, sorted by id: at most `limit`, and only
+ * those after a place if it is given.
  */
-export function namedTenants(connection: LedgerDb, workspaceId: string | undefined, limit?: number): NamedTenantRow[] {
-  const { where, values } = whereClause({ workspace_id: workspaceId });
+export function namedTenants(
+  connection: LedgerDb,
+  workspaceId: string | undefined,
+  limit?: number,
+  after: TenantPlace | null = null,
+): NamedTenantRow[] {
+  if (after === null) return tenantsWhere(connection, { workspaceId, limit });
+  const rows: NamedTenantRow[] = [];
+  // One workspace at a time: across workspaces, SQLite would read every tenant before the place again.
+  for (const id of workspacesFrom(connection, after.workspaceId)) {
+    if (rows.length === limit) break;
+    if (workspaceId !== undefined && id !== workspaceId) continue;
+    const afterId = id === after.workspaceId ? after.tenantId : undefined;
+    const left = limit === undefined ? undefined : limit - rows.length;
+    rows.push(...tenantsWhere(connection, { workspaceId: id, afterId, limit: left }));
+  }
+  return rows;
+}
+
+function workspacesFrom(connection: LedgerDb, first: string): string[] {
+  const { workspaceId } = workspaces;
+  const found = query(connection).select({ workspaceId }).from(workspaces).where(gte(workspaceId, first));
+  return found
+    .orderBy(asc(workspaceId))
+    .all()
+    .map((workspace) => workspace.workspaceId);
+}
+
+function tenantsWhere(
+  connection: LedgerDb,
+  wanted: { workspaceId: string | undefined; afterId?: string | undefined; limit: number | undefined },
+): NamedTenantRow[] {
+  const { where, values } = whereClause({ workspace_id: wanted.workspaceId });
   const rows = connection
     .prepare(
       `SELECT workspace_id, tenant_id, display_name, external_ref, labels, first_seen_at
-       FROM finance_tenants ${where} ORDER BY workspace_id, tenant_id LIMIT ?`,
+       FROM finance_tenants ${where === '' ? 'WHERE' : `${where} AND`} tenant_id > ?
+       ORDER BY workspace_id, tenant_id LIMIT ?`,
     )
-    .all(...values, limit ?? -1) as (Omit<NamedTenantRow, 'labels'> & { labels: string | null })[];
+    .all(...values, wanted.afterId ?? '', wanted.limit ?? -1) as (Omit<NamedTenantRow, 'labels'> & {
+    labels: string | null;
+  })[];
   return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels ?? '{}') as Record<string, string> }));
 }
 

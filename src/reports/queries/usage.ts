@@ -6,9 +6,10 @@ import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { usageEntries } from '../../ledger/store/schema/run-tables.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriodOf } from '../../ledger/store/subjects.ts';
-import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
+import { tenantNameReader, tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../formats/columns.ts';
+import { storedMonths } from './stored-months.ts';
 
 /** One row of `finance_usage` with the tenant's name. Credits and counts are exact; times are ISO-8601 UTC. */
 export type UsageRow = Omit<StoredUsage, 'withdrawn'> & { withdrawn: boolean; display_name: string | null };
@@ -57,6 +58,44 @@ export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Gene
   for (const row of rows) {
     yield { ...row, withdrawn: row.withdrawn !== 0n, display_name: nameOf(row.workspace_id, row.tenant_id) };
   }
+}
+
+/** The place of a row in the order of `usagePage`. */
+export interface UsagePlace {
+  workspaceId: string;
+  period: string;
+  tenantId: string;
+}
+
+/**
+ * Returns the first `limit` rows after a place, in the order of `eachUsageRow`. Reads each month of a workspace by its
+ * index, so that a page of a large ledger takes no longer than one of a small ledger.
+ */
+export function usagePage(
+  connection: LedgerDb,
+  filters: UsageFilters,
+  { after, limit }: { after: UsagePlace | null; limit: number },
+): UsageRow[] {
+  const { workspaceId, tenantId, period } = filters;
+  const rows: UsageRow[] = [];
+  for (const month of storedMonths(connection, { workspaceId, period, from: after })) {
+    if (rows.length >= limit) break;
+    const isFirst = month.workspace_id === after?.workspaceId && month.period === after.period;
+    const { where, values } = whereClause({ ...month, tenant_id: tenantId });
+    const found = connection
+      .prepare(
+        `SELECT workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
+           first_seen_at, changed_at, withdrawn
+         FROM finance_usage ${where} AND tenant_id > ? ORDER BY tenant_id LIMIT ?`,
+      )
+      .safeIntegers()
+      .all(...values, isFirst ? after.tenantId : '', limit - rows.length) as StoredUsage[];
+    const nameOf = tenantNameReader(connection, month.workspace_id);
+    for (const row of found) {
+      rows.push({ ...row, withdrawn: row.withdrawn !== 0n, display_name: nameOf(row.tenant_id) });
+    }
+  }
+  return rows;
 }
 
 export function usageRows(connection: LedgerDb, filters: UsageFilters): UsageRow[] {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Config, WorkspaceConfig } from '../../../src/config/types.ts';
 import { createHealthProbe, type HealthProbe, ledgerFault } from '../../../src/daemon/http/probe.ts';
-import { longestPauseMs } from '../../../src/daemon/state/staleness.ts';
+import { longestPauseMs } from '../../../src/freshness/staleness.ts';
 import { failRun } from '../../../src/ledger/journal/runs/fail-run.ts';
 import { pruneRuns } from '../../../src/ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';

@@ -1,6 +1,6 @@
 import type { Measurements } from '../../../src/daemon/http/measurements.ts';
 import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
-import type { WorkspaceLine } from '../../../src/daemon/state/status.ts';
+import type { WorkspaceLine } from '../../../src/freshness/workspace-status.ts';
 import type { OutletStatus } from '../../../src/outlets/outlet-status.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { NOON } from '../../support/time/test-clock.ts';

@@ -10,6 +10,7 @@ import { streamStatement } from '../../../ledger/journal/charges/read-statement.
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { findPeriodOf } from '../../../ledger/store/subjects.ts';
 import { sumUsage } from '../../../ledger/store/sum-usage.ts';
+import { chooseWorkspace, unknownPeriod } from '../../../operations/workspace-choice.ts';
 import { writeAtomically } from '../../../reports/files/atomic-file.ts';
 import { formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../../../reports/formats/csv.ts';
@@ -21,7 +22,6 @@ import {
   writeStatements,
 } from '../../../reports/statement/statement-files.ts';
 import type { Context } from '../../../wiring/context.ts';
-import { chooseWorkspace, unknownPeriod } from '../../shared/choose-workspace.ts';
 import { type CliContext, withStopSignal } from '../../shared/cli-context.ts';
 import { startProgress } from '../../shared/progress.ts';
 

@@ -10,7 +10,8 @@ import { readInputFile } from '../../../input-files/input-file.ts';
 import { eventsSinceClose, type LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
 import { isSignedBy, parseCheckpoint } from '../../../ledger/audit/anchor/checkpoint-log.ts';
 import type { InvoiceOf } from '../../../ledger/journal/charges/invoice-numbers.ts';
-import { type StatementStream, streamStatement } from '../../../ledger/journal/charges/read-statement.ts';
+import { ALL_ROWS } from '../../../operations/operation.ts';
+import { readStatement, type StatementListing } from '../../../operations/statements/read-statement.ts';
 import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
 import { documentPieces } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
@@ -21,8 +22,9 @@ import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import { type StatementVerdict, verifyStatement } from '../../../verifier/verify-statement.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { parseCheckpointKey, parseDigest, readCheckpoints } from '../../shared/checkpoint-options.ts';
-import { chooseWorkspace, noteMissingTenant, unknownPeriod } from '../../shared/choose-workspace.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../../shared/cli-context.ts';
+import { scopeOf } from '../../shared/command-scope.ts';
+import { noteMissingTenant } from '../../shared/missing-tenant.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
@@ -102,19 +104,18 @@ async function showStatement(
   const [only, another] = formats;
   if (another !== undefined) throw new UsageError('several formats need --each', 'name one format');
   const format = chosenFormat({ format: only, json }, 'table');
-  const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   noteOtherRates(cli, context);
-  const { connection } = context.reader();
-  const withProof = format === 'json' || options.forTenant !== undefined;
-  const request = { workspaceId, period, tenantId, nowMs: context.clock.now(), proven: withProof };
+  const scope = scopeOf(context);
+  const { connection } = scope;
+  const proof = format === 'json' || options.forTenant !== undefined;
+  const input = { period, workspace: options.workspace, tenant: tenantId, proof };
   // One transaction keeps all tenants consistent with each other.
   connection.exec('BEGIN');
   try {
-    const statement = streamStatement(connection, request);
-    if (statement === null) throw unknownPeriod(period, workspaceId);
+    const statement = readStatement.run(scope, input, ALL_ROWS);
     if (!(await writeStatement(cli, statement, { format, options }))) {
       cli.note('no tenant matches in this period');
-      noteMissingTenant(cli, connection, { tenantId, workspaceId });
+      noteMissingTenant(cli, connection, { tenantId, workspaceId: statement.head.workspace_id });
     }
   } finally {
     connection.exec('ROLLBACK');
@@ -123,12 +124,12 @@ async function showStatement(
 
 async function writeStatement(
   cli: CliContext,
-  { begin, end, tenants, invoiceOf }: StatementStream,
+  { head: begin, rows: tenants, tail: end, invoiceOf }: StatementListing,
   { format, options }: { format: Format; options: StatementOptions },
 ): Promise<boolean> {
   let hasTenants = false;
   const listed = function* () {
-    for (const tenant of tenants()) {
+    for (const tenant of tenants) {
       hasTenants = true;
       yield tenant;
     }

@@ -5,18 +5,18 @@ import { alertRows } from '../../../alerts/queries/alerts.ts';
 import { withTimeout } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
-import { describeOutlet } from '../../../outlets/outlet-status.ts';
-import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
-import type { Context } from '../../../wiring/context.ts';
-import { createSlotHistory } from '../../schedules.ts';
-import { syncFactsReader } from '../../state/staleness.ts';
+import { createSlotHistory } from '../../../freshness/schedules.ts';
+import { syncFactsReader } from '../../../freshness/staleness.ts';
 import {
   sortWorstFirst,
   type WorkspaceLine,
   type WorkspaceState,
   workspaceLines,
   workspaceStatuses,
-} from '../../state/status.ts';
+} from '../../../freshness/workspace-status.ts';
+import { describeOutlet } from '../../../outlets/outlet-status.ts';
+import { formatInteger, relativeTime, timeAgo } from '../../../reports/formats/columns.ts';
+import type { Context } from '../../../wiring/context.ts';
 import type { Measurements } from '../measurements.ts';
 import type { HealthProbe } from '../probe.ts';
 import { QUEUE_BOARD_PATH } from '../queue-board.ts';

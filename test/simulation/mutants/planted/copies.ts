@@ -18,7 +18,7 @@ export const COPIES: Planted = {
       'sql.raw(`2 > ',
     ],
   },
-  'src/daemon/state/staleness.ts': {
+  'src/freshness/staleness.ts': {
     'ended-and-stale': ['a workspace that was ended counts as stale', 'if (facts.ended || Math.min(', 'if (Math.min('],
   },
   'src/writer/commands.ts': {

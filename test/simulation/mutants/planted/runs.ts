@@ -47,7 +47,7 @@ export const RUNS: Planted = {
       'if (fault === null) return',
     ],
   },
-  'src/daemon/state/staleness.ts': {
+  'src/freshness/staleness.ts': {
     'stale-is-fresh': [
       'a workspace that cannot be read counts as fresh for ten times as long as documented',
       'Math.min(unchangedMs, upMs) <= staleAfterMs) return false;',

@@ -1,13 +1,13 @@
-import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
-import type { Config } from '../../config/types.ts';
-import { isoTime } from '../../core/clock.ts';
-import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { asc, desc, eq, inArray, prepared, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
-import { financeFreshness, financeRuns } from '../../ledger/store/schema/finance-views.ts';
-import { runs } from '../../ledger/store/schema/run-tables.ts';
-import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { createSlotFinder, nextAttemptMs, nextSlot, type SlotHistory } from '../../queue/slots.ts';
-import type { createSlotHistory } from '../schedules.ts';
+import { countAlerts, sumOpen } from '../alerts/state/open-alerts.ts';
+import type { Config } from '../config/types.ts';
+import { isoTime } from '../core/clock.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import { asc, desc, eq, inArray, prepared, preparedSql, query, sql } from '../ledger/store/schema/drizzle.ts';
+import { financeFreshness, financeRuns } from '../ledger/store/schema/finance-views.ts';
+import { runs } from '../ledger/store/schema/run-tables.ts';
+import { workspaces } from '../ledger/store/schema/workspace-tables.ts';
+import { createSlotFinder, nextAttemptMs, nextSlot, type SlotHistory } from '../queue/slots.ts';
+import type { createSlotHistory } from './schedules.ts';
 import { isStale, type StaleBounds, type SyncFacts, staleAfterMs } from './staleness.ts';
 
 type WorkspaceStatus = typeof financeFreshness.$inferSelect & {

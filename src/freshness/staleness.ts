@@ -1,7 +1,7 @@
-import { timesAfter } from '../../core/cron.ts';
-import { DAY_MS, HOUR_MS } from '../../core/durations.ts';
-import { ageMs, knownTime } from '../../core/stored-time.ts';
-import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { timesAfter } from '../core/cron.ts';
+import { DAY_MS, HOUR_MS } from '../core/durations.ts';
+import { ageMs, knownTime } from '../core/stored-time.ts';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 
 export interface SyncFacts {
   /** End of the last complete run, in milliseconds since the epoch; null if there was none. */

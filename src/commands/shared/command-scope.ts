@@ -1,0 +1,19 @@
+import { systemUser } from '../../core/process/system-user.ts';
+import type { Scope } from '../../operations/operation.ts';
+import type { Context } from '../../wiring/context.ts';
+
+/** Returns the scope of an operation that a command runs: `by` is the name given with `--by`. */
+export function scopeOf(
+  context: Context,
+  { by, signal }: { by?: string | undefined; signal?: AbortSignal } = {},
+): Scope {
+  return {
+    context,
+    // Opened on first use, because the writer creates a missing ledger.
+    get connection() {
+      return context.reader().connection;
+    },
+    actor: { name: by ?? systemUser(), kind: 'user' },
+    signal: signal ?? new AbortController().signal,
+  };
+}

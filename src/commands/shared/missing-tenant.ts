@@ -1,0 +1,42 @@
+import { inertText } from '../../core/text/inert-text.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { explainMissingTenant } from '../../operations/tenants/missing-tenant.ts';
+import { type CliContext, EXIT } from './cli-context.ts';
+
+/**
+ * Notes similar tenants, or the right workspace, when the requested tenant has no data. Sets exit code 1 when no workspace
+ * has the tenant, so that a script notices a misspelt id.
+ */
+export function noteMissingTenant(
+  cli: CliContext,
+  connection: LedgerDb,
+  { tenantId, workspaceId }: { tenantId: string | undefined; workspaceId: string | undefined },
+): void {
+  const missing = tenantId === undefined ? null : explainMissingTenant(connection, { tenantId, workspaceId });
+  if (tenantId === undefined || missing === null) return;
+  if (missing.kind === 'elsewhere') {
+    cli.note(`  ${quoted(tenantId)} is in workspace ${missing.workspaces.slice(0, 3).map(inertText).join(', ')}`);
+    return;
+  }
+  cli.exitCode = EXIT.failed;
+  const near = missing.near.map(({ tenant_id, display_name }) =>
+    display_name === null ? quoted(tenant_id) : `${quoted(tenant_id)} (${inertText(display_name)})`,
+  );
+  cli.note(
+    near.length > 0 ? `  Did you mean ${near.join(' or ')}?` : '  See all tenants with `usage-ledger tenants list`.',
+  );
+}
+
+/** Normalizes an id for comparison: ignores case, surrounding space and Unicode compatibility forms. */
+export function foldId(id: string): string {
+  return id.normalize('NFKC').trim().toLowerCase();
+}
+
+/** Returns a hint for an unknown id whose `foldId` matches a known tenant. */
+export function unknownTenantHint(id: string, known: string): string {
+  return `${quoted(id)} is not a known tenant. Did you mean ${quoted(known)}?`;
+}
+
+function quoted(id: string): string {
+  return inertText(JSON.stringify(id));
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { document } from '../operation.ts';
+import { idText } from '../schemas.ts';
+import { alertSchema } from './alert-schemas.ts';
+
+const input = z.strictObject({ alert_id: idText.describe('the alert') });
+
+/** Members with more columns than people need to know; docs/alerts.md describes them. */
+const record = z.custom<object>((value) => typeof value === 'object' && value !== null).meta({ type: 'object' });
+const records = z.array(record);
+
+export const showAlert = document({
+  name: 'alerts.show',
+  summary: 'Show an alert: its figures, changes, messages and feedback',
+  role: 'read',
+  input,
+  output: z.looseObject({
+    alert: alertSchema,
+    transitions: records.describe('every change of the alert, in order'),
+    messages: records.describe('messages about it, by channel'),
+    feedback: records.describe('labels that people gave, the latest last'),
+  }),
+  http: { method: 'GET', path: '/alerts/{alert_id}' },
+  command: 'alerts show',
+  run: ({ connection }, { alert_id }) => ({ ...alertRecord(connection, alert_id) }),
+});
+
+const moment = z.looseObject({
+  at: z.string(),
+  summary: z.string(),
+  reason: z.string().nullable(),
+  evidence: record.describe('see schemas/alert-notification.json'),
+});
+
+export const explainAlert = document({
+  name: 'alerts.explain',
+  summary: 'Explain an alert: figures, threshold, cause and forecast, as last notified and now',
+  role: 'read',
+  input,
+  output: z.strictObject({
+    alert: alertSchema,
+    notified: moment.nullable().describe('as in the last message; null if nobody was notified'),
+    now: moment.nullable(),
+  }),
+  http: { method: 'GET', path: '/alerts/{alert_id}/explanation' },
+  command: 'alerts explain',
+  run({ connection }, { alert_id }) {
+    const { alert } = alertRecord(connection, alert_id);
+    const { notified, now } = alertMoments(connection)(alert);
+    return { alert, notified: momentDocument(notified), now: momentDocument(now) };
+  },
+});
+
+/** Returns a moment with the fields of a notification. It has no run and no delivery. */
+function momentDocument(found: AlertMoment | null) {
+  if (found === null) return null;
+  const { credits, requests, threshold, reason, evidence, summary } = found.notification;
+  // The evidence reads its entries on demand; the copy has them before the connection closes.
+  return { at: found.at, credits, requests, threshold, reason, evidence: { ...evidence }, summary };
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { Period } from '../../core/period.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { whereClause } from '../../ledger/store/where.ts';
+import type { Column } from '../../reports/formats/columns.ts';
+import { TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
+import { list, type RowKey, rowsAfter } from '../operation.ts';
+import { periodText, rowSchema } from '../schemas.ts';
+import { requireKnownWorkspace } from '../workspace-choice.ts';
+
+export const LINE_COLUMNS: readonly Column<ManualLineRow>[] = [
+  { name: 'line_id', kind: 'count', header: 'Line' },
+  { name: 'workspace_id', kind: 'id', header: 'Workspace' },
+  { name: 'period', kind: 'text', header: 'Month' },
+  { name: 'tenant_id', kind: 'id', header: 'Tenant' },
+  { name: 'amount', kind: 'amount', header: 'Amount' },
+  { name: 'currency', kind: 'text', header: '' },
+  { name: 'reason', kind: 'text', header: 'Reason' },
+  { name: 'actor', kind: 'text', header: 'By' },
+  { name: 'recorded_at', kind: 'date' },
+  { name: 'revoked_at', kind: 'date', header: 'Revoked' },
+  { name: 'revoked_by', kind: 'text' },
+  { name: 'revoked_because', kind: 'text' },
+];
+
+export const listLines = list({
+  name: 'lines.list',
+  summary: 'List manual lines, such as credit notes and fees, including revoked ones',
+  role: 'read',
+  input: z.strictObject({
+    ...WORKSPACE_FILTER,
+    ...TENANT_FILTER,
+    period: periodText.optional().describe('only this month'),
+  }),
+  http: { method: 'GET', path: '/lines' },
+  command: 'lines list',
+  title: 'lines',
+  member: 'rows',
+  head: z.strictObject({}),
+  row: rowSchema(LINE_COLUMNS, ['revoked_at', 'revoked_by', 'revoked_because']),
+  columns: LINE_COLUMNS,
+  keyOf,
+  run(scope, { workspace, tenant, period }, page) {
+    requireKnownWorkspace(scope, workspace);
+    const rows = manualLines(scope.connection, { workspaceId: workspace, tenantId: tenant, period });
+    return { head: {}, rows: rowsAfter(rows, keyOf, page) };
+  },
+});
+
+function keyOf({ line_id }: ManualLineRow): RowKey {
+  return [line_id];
+}
+
+interface ManualLineRow {
+  line_id: bigint;
+  workspace_id: string;
+  period: Period;
+  tenant_id: string;
+  amount: string;
+  currency: string;
+  reason: string;
+  actor: string;
+  recorded_at: string;
+  revoked_at: string | null;
+  revoked_by: string | null;
+  revoked_because: string | null;
+}
+
+function manualLines(
+  connection: LedgerDb,
+  wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },
+): ManualLineRow[] {
+  const { workspaceId, tenantId, period } = wanted;
+  const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
+  return connection
+    .prepare(
+      `SELECT line_id, workspace_id, period, tenant_id, amount, currency, reason, actor, recorded_at, revoked_at, revoked_by,
+         revoked_because
+       FROM finance_lines ${where} ORDER BY line_id`,
+    )
+    .safeIntegers()
+    .all(...values) as ManualLineRow[];
+}

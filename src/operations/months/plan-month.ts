@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
+import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
+import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
+import { type MonthEndSubject, readMonthEnd } from '../../reports/queries/month-end.ts';
+import { monthEndSchema } from '../../reports/queries/month-end-record.ts';
+import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
+import { document, type Scope } from '../operation.ts';
+import { idText, periodText } from '../schemas.ts';
+import { chooseWorkspace } from '../workspace-choice.ts';
+
+export const planMonth = document({
+  name: 'periods.plan',
+  summary: 'Show what blocks closing a month, and what it totals',
+  role: 'read',
+  input: z.strictObject({
+    period: periodText.describe('the month'),
+    workspace: z.array(idText).max(1000).optional().describe('only these workspaces'),
+  }),
+  output: monthEndSchema,
+  http: { method: 'GET', path: '/periods/{period}' },
+  command: 'month-end',
+  async run(scope, { period, workspace: ids }) {
+    const { connection, context } = scope;
+    const { config, clock } = context;
+    const verified = await verifyBooks(scope);
+    const workspaces = ids?.map((id) => chooseWorkspace(config, id)) ?? subjectsOf(scope);
+    const request = { period, workspaces, maxChange: config.close.maxChange, verified, nowMs: clock.now() };
+    return connection.transaction(() => readMonthEnd(connection, request))();
+  },
+});
+
+/** Verifies the ledger and the money in it. */
+export function verifyBooks({ connection }: Pick<Scope, 'connection'>) {
+  return verifyLedgerFile(connection, [checkMoney]);
+}
+
+/** Returns the configured workspaces, and those that the ledger still reads without configuration. */
+function subjectsOf({ connection, context }: Scope): MonthEndSubject[] {
+  const { workspaces } = context.config;
+  const configured = new Set(workspaces.map(({ id }) => id));
+  const ended = new Set(retiredWorkspaces(connection));
+  const unconfigured = ledgerWorkspaces(connection).filter((id) => !configured.has(id) && !ended.has(id));
+  return [...workspaces, ...unconfigured.map((id) => ({ id, settleHours: null }))];
+}

@@ -1,0 +1,146 @@
+import type { z } from 'zod';
+import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import type { Column, SheetColumn } from '../reports/formats/columns.ts';
+import type { Context } from '../wiring/context.ts';
+
+/** What a caller may do. Each role includes the roles before it. */
+export const ROLES = ['read', 'operate', 'finance'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Who acts, and how they were identified. */
+export interface Actor {
+  name: string;
+  /** `user`: the system user, or the name given with `--by`, which is not authenticated; `token`: the name of an API token. */
+  kind: 'user' | 'token';
+}
+
+/** What an operation works with. The caller owns the connection and the signal. */
+export interface Scope {
+  readonly context: Context;
+  readonly connection: LedgerDb;
+  readonly actor: Actor;
+  readonly signal: AbortSignal;
+}
+
+export interface HttpRoute {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** The path below `/api/v1`; `{name}` is a field of the input. */
+  path: string;
+}
+
+interface OperationHead<Input extends z.ZodObject> {
+  /** The stable name, such as `usage.list`. */
+  name: string;
+  /** One sentence without a full stop, for help, OpenAPI and MCP. */
+  summary: string;
+  role: Role;
+  input: Input;
+  http: HttpRoute;
+  /** The command that prints the same document with `--json`; null if only the API has it. */
+  command: string | null;
+}
+
+/** An operation that answers with one document. */
+export interface DocumentOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
+  kind: 'document';
+  output: z.ZodType<Output>;
+  run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
+}
+
+/** Values that identify a row and its place in a listing. */
+export type RowKey = readonly (string | number | bigint | null)[];
+
+/** The part of a listing that a caller reads. */
+export interface Page {
+  /** The key of the last row that the caller has; null for the first page. */
+  after: RowKey | null;
+  /** The number of rows that the caller reads; null for all. A listing may yield more. */
+  limit: number | null;
+}
+
+export const ALL_ROWS: Page = { after: null, limit: null };
+
+/**
+ * The rows of a listing. They are read from the ledger while the caller iterates, so the caller holds a read transaction
+ * until then.
+ */
+export interface Listing<Row extends object, Head extends object> {
+  /** The members of the document before the rows. */
+  head: Head;
+  /** The columns, if the operation itself cannot know them. */
+  columns?: readonly SheetColumn[];
+  rows: Iterable<Row>;
+  /** The members of the document after the rows. */
+  tail?: object;
+}
+
+/** An operation that answers with rows of any number. */
+export interface ListOperation<
+  Input extends z.ZodObject,
+  Row extends object,
+  Head extends object,
+  Result extends Listing<Row, Head> = Listing<Row, Head>,
+> extends OperationHead<Input> {
+  kind: 'list';
+  /** The name of the listing, and of its sheet in a workbook. */
+  title: string;
+  /** The member of the document that has the rows. */
+  member: string;
+  head: z.ZodType<Head>;
+  row: z.ZodType<Row>;
+  /** The members after the rows; absent if there are none. */
+  tail?: z.ZodObject;
+  /** The columns of a table or a file; null if they depend on the input, see `Listing`. */
+  columns: readonly Column<Row>[] | null;
+  keyOf(row: Row): RowKey;
+  run(scope: Scope, input: z.output<Input>, page: Page): Result;
+}
+
+/** An operation that lists rows, whatever its input and its rows are. */
+export interface AnyListOperation extends Omit<ListOperation<z.ZodObject, object, object>, 'columns'> {
+  columns: readonly SheetColumn[] | null;
+}
+
+export type Operation = DocumentOperation<z.ZodObject, object> | AnyListOperation;
+
+export function document<Input extends z.ZodObject, Output extends object>(
+  operation: Omit<DocumentOperation<Input, Output>, 'kind'>,
+): DocumentOperation<Input, Output> {
+  return { kind: 'document', ...operation };
+}
+
+export function list<
+  Input extends z.ZodObject,
+  Row extends object,
+  Head extends object,
+  Result extends Listing<Row, Head>,
+>(operation: Omit<ListOperation<Input, Row, Head, Result>, 'kind'>): ListOperation<Input, Row, Head, Result> {
+  return { kind: 'list', ...operation };
+}
+
+/** Returns the rows after the one with the key of `page`. For listings of a few rows in a stable order. */
+export function rowsAfter<Row>(rows: readonly Row[], keyOf: (row: Row) => RowKey, { after }: Page): readonly Row[] {
+  if (after === null) return rows;
+  const index = rows.findIndex((row) => isSameKey(keyOf(row), after));
+  if (index >= 0) return rows.slice(index + 1);
+  return rows.filter((row) => compareKeys(keyOf(row), after) > 0);
+}
+
+function isSameKey(a: RowKey, b: RowKey): boolean {
+  return a.length === b.length && a.every((value, at) => compareValues(value, b[at] ?? null) === 0);
+}
+
+function compareKeys(a: RowKey, b: RowKey): number {
+  for (const [at, value] of a.entries()) {
+    const order = compareValues(value, b[at] ?? null);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+/** Compares values of one column. Null sorts first, as in SQLite. */
+function compareValues(a: RowKey[number], b: RowKey[number]): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  if (typeof a === 'string' || typeof b === 'string') return String(a) < String(b) ? -1 : Number(String(a) > String(b));
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,41 @@
+import { listAlerts } from './alerts/list-alerts.ts';
+import { listSilences } from './alerts/list-silences.ts';
+import { explainAlert, showAlert } from './alerts/show-alert.ts';
+import { listLines } from './lines/list-lines.ts';
+import { planMonth } from './months/plan-month.ts';
+import type { Operation } from './operation.ts';
+import { listOutlets } from './outlets/list-outlets.ts';
+import { listRates } from './rates/list-rates.ts';
+import { readStatement, tenantStatement } from './statements/read-statement.ts';
+import { readHead } from './system/read-head.ts';
+import { readStatus } from './system/read-status.ts';
+import { verifyLedger } from './system/verify-ledger.ts';
+import { listTenants } from './tenants/list-tenants.ts';
+import { showTenant } from './tenants/show-tenant.ts';
+import { listUsage } from './usage/list-usage.ts';
+import { readView, VIEW_LISTS } from './usage/read-view.ts';
+
+/**
+ * Every operation. The HTTP API, its description and the tools of MCP are made from this table; each command imports its
+ * operation alone, so that it loads no other.
+ */
+export const OPERATIONS: readonly Operation[] = [
+  listUsage,
+  listTenants,
+  showTenant,
+  planMonth,
+  readStatement,
+  tenantStatement,
+  ...VIEW_LISTS,
+  readView,
+  listRates,
+  listLines,
+  listAlerts,
+  showAlert,
+  explainAlert,
+  listSilences,
+  listOutlets,
+  readStatus,
+  readHead,
+  verifyLedger,
+];

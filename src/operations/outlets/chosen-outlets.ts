@@ -1,0 +1,23 @@
+import type { Config, OutletConfig } from '../../config/types.ts';
+import { UsageError } from '../../core/errors.ts';
+
+/** Returns the configured outlets, or the named one. Throws UsageError if there is none. */
+export function chosenOutlets(config: Config, name?: string): readonly OutletConfig[] {
+  const { outlets } = config;
+  requireOutlets(config);
+  const chosen = outlets.filter((outlet) => name === undefined || outlet.name === name);
+  if (chosen.length > 0) return chosen;
+  const known = outlets.map((outlet) => outlet.name).join(', ');
+  throw new UsageError(`there is no outlet ${JSON.stringify(name)}`, `use one of ${known}`);
+}
+
+export function chosenOutlet(config: Config, name: string): OutletConfig {
+  const [outlet] = chosenOutlets(config, name);
+  if (outlet === undefined) throw new UsageError(`there is no outlet ${JSON.stringify(name)}`);
+  return outlet;
+}
+
+export function requireOutlets({ outlets }: Config): void {
+  if (outlets.length > 0) return;
+  throw new UsageError('the configuration has no `outlets:`', 'add them as docs/billing-systems.md shows');
+}

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { WORKSPACE_FILTER } from '../filters.ts';
+import { document } from '../operation.ts';
+import { readStatusReport, type StatusReport } from './status-report.ts';
+
+const count = z.int().min(0);
+const time = z.string().nullable();
+
+const lastRun = z.strictObject({
+  run_id: z.string(),
+  kind: z.string(),
+  status: z.string(),
+  from_period: z.string().nullable(),
+  to_period: z.string().nullable(),
+  started_at: z.string(),
+  finished_at: time,
+  pages: count,
+  records: count,
+  entries: count,
+  error_code: z.string().nullable(),
+  error_message: z.string().nullable(),
+});
+
+const workspace = z.strictObject({
+  workspace_id: z.string(),
+  last_complete_run_at: time,
+  last_attempt_at: time,
+  last_status: z.string().nullable(),
+  covers_from: z.string().nullable(),
+  covers_to: z.string().nullable(),
+  last_run: lastRun.nullable(),
+  open_alerts: count,
+  name: z.string(),
+  configured: z.boolean(),
+  state: z
+    .enum(['stale', 'failed', 'never', 'fresh', 'ended', 'not_configured'])
+    .describe('stale: no complete run for longer than its schedule allows; failed: the last run failed'),
+  next_attempt_at: time.describe('null if none is planned'),
+});
+
+const queue = z.union([
+  z.strictObject({ status: z.literal('not_running') }),
+  z.strictObject({ status: z.literal('unavailable'), redis: z.string(), reason: z.string() }),
+  z.strictObject({
+    status: z.literal('running'),
+    redis: z.string(),
+    sync: z.strictObject({ waiting: count, active: count, delayed: count, completed: count, failed: count }),
+  }),
+]);
+
+const configuration = z.strictObject({
+  read_at: z.string(),
+  refused: z
+    .strictObject({
+      at: z.string(),
+      faults: z.array(z.strictObject({ path: z.string(), message: z.string(), hint: z.string() })).readonly(),
+    })
+    .nullable()
+    .describe('why the latest configuration was rejected'),
+  needs_restart: z.array(z.string()).readonly().describe('changed settings that need a restart'),
+});
+
+const output = z.strictObject({
+  ledger: z.strictObject({
+    path: z.string(),
+    ledger_id: z.string(),
+    locked_by: z.string().nullable().describe('the process that holds the write lock'),
+  }),
+  configuration: configuration.nullable().describe('what the running daemon uses; null when none runs'),
+  workspaces: z.array(workspace),
+  open_alerts: count,
+  outbox: z.strictObject({ pending: count, held: count, dead: count }).describe('notifications'),
+  disabled_channels: z.array(z.strictObject({ name: z.string(), disabled_at: z.string(), reason: z.string() })),
+  failing_channels: z.array(z.strictObject({ name: z.string(), reason: z.string(), next_attempt_at: time })),
+  queue,
+  times_ahead: z.strictObject({ count, latest_at: z.string() }).nullable(),
+  not_closed: z
+    .array(z.strictObject({ workspace_id: z.string(), period: z.string() }))
+    .describe('months that are not closed although a later one is'),
+  no_jumps_before: z.array(z.strictObject({ workspace_id: z.string(), period: z.string() })),
+  exports: z.array(
+    z.strictObject({
+      name: z.string(),
+      last_file_at: time,
+      failing: z.strictObject({ since: time, reason: z.string() }).nullable(),
+    }),
+  ),
+  outlets: z.array(
+    z.strictObject({
+      name: z.string(),
+      state: z.enum(['sending', 'paused', 'not_started', 'differs']),
+      waiting: count,
+      held: count,
+      late: count,
+      refused: count,
+      trouble: z.string().nullable(),
+    }),
+  ),
+  publish: z
+    .strictObject({
+      position: count.nullable(),
+      lag_links: count,
+      lag_seconds: count,
+      fault: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+    })
+    .nullable()
+    .describe('the copy in Postgres; null when none is configured'),
+});
+
+export const readStatus = document({
+  name: 'status.read',
+  summary: 'Show the freshness and last run of each workspace, open alerts, waiting notifications and the queue',
+  role: 'read',
+  input: z.strictObject(WORKSPACE_FILTER),
+  output,
+  http: { method: 'GET', path: '/status' },
+  command: 'status',
+  run: async (scope, input) => statusDocument(await readStatusReport(scope, input.workspace)),
+});
+
+/** Returns the report as the document of `status --json`. */
+export function statusDocument(report: StatusReport): z.output<typeof output> {
+  const { configuration: active, ahead, publish: copy } = report;
+  return {
+    ledger: report.ledger,
+    configuration: active && {
+      read_at: active.readAt,
+      refused: active.refused && { at: active.refused.at, faults: active.refused.faults },
+      needs_restart: active.needsRestart,
+    },
+    workspaces: report.workspaces,
+    open_alerts: report.openAlerts,
+    outbox: report.outbox,
+    disabled_channels: report.disabled.map(({ name, disabledAt, reason }) => {
+      return { name, disabled_at: disabledAt, reason };
+    }),
+    failing_channels: report.failing.map(({ name, reason, nextAttemptAt }) => {
+      return { name, reason, next_attempt_at: nextAttemptAt };
+    }),
+    queue: report.queue,
+    times_ahead: ahead && { count: ahead.count, latest_at: ahead.latestAt },
+    not_closed: report.skipped.map(({ workspaceId, period }) => ({ workspace_id: workspaceId, period })),
+    no_jumps_before: report.short.map(({ workspaceId, from }) => ({ workspace_id: workspaceId, period: from })),
+    exports: report.exports.map(({ name, writtenAt, failing }) => ({ name, last_file_at: writtenAt, failing })),
+    outlets: report.outlets.map(({ name, state, waiting, events, trouble }) => {
+      const { held, late, refused } = events;
+      return { name, state, waiting, held: held.events, late: late.events, refused: refused.events, trouble };
+    }),
+    publish: copy && {
+      position: copy.standing.position,
+      lag_links: copy.standing.lag.links,
+      lag_seconds: copy.standing.lag.seconds,
+      fault: copy.standing.fault && { code: copy.standing.fault.code, message: copy.standing.fault.message },
+    },
+  };
+}

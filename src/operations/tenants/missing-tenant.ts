@@ -1,0 +1,19 @@
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { type NearTenant, nearTenants, workspacesOfTenant } from '../../reports/queries/tenants.ts';
+
+/** Why a listing of one tenant is empty. */
+export type MissingTenant =
+  /** Other workspaces have the tenant. */
+  | { kind: 'elsewhere'; workspaces: string[] }
+  /** No workspace has it; `near` lists tenants with a similar id or name. */
+  | { kind: 'unknown'; near: NearTenant[] };
+
+/** Explains why a tenant has no data in a workspace, or in any; null when the workspace knows it. */
+export function explainMissingTenant(
+  connection: LedgerDb,
+  { tenantId, workspaceId }: { tenantId: string; workspaceId: string | undefined },
+): MissingTenant | null {
+  const known = workspacesOfTenant(connection, tenantId);
+  if (known.length === 0) return { kind: 'unknown', near: nearTenants(connection, tenantId, workspaceId) };
+  return workspaceId === undefined || known.includes(workspaceId) ? null : { kind: 'elsewhere', workspaces: known };
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { FINANCE_VIEWS } from '../../config/schema/finance-views.ts';
+import type { Sheet, SheetColumn, SheetValue } from '../../reports/formats/columns.ts';
+import { type ViewPlace, viewPage, viewSheet } from '../../reports/queries/finance-view.ts';
+import { PERIOD_FILTERS, TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
+import { type Listing, type ListOperation, list, type Page, type RowKey, type Scope } from '../operation.ts';
+import { exactInteger } from '../schemas.ts';
+import { selectedPeriods } from '../selected-periods.ts';
+import { requireKnownWorkspace } from '../workspace-choice.ts';
+
+const VIEW_FILTERS = { ...WORKSPACE_FILTER, ...TENANT_FILTER, ...PERIOD_FILTERS };
+const filters = z.strictObject(VIEW_FILTERS);
+const head = z.strictObject({ name: z.string().describe('the view') });
+const value = z.union([z.string(), exactInteger, z.number(), z.boolean(), z.null()]);
+
+export type ViewRow = Record<string, SheetValue>;
+export type ViewInput = z.output<typeof filters>;
+
+export const readView = list({
+  name: 'views.read',
+  summary: 'Read a view of the ledger',
+  role: 'read',
+  input: z.strictObject({
+    view: z.enum(FINANCE_VIEWS).describe('the view, without `finance_`'),
+    ...VIEW_FILTERS,
+  }),
+  http: { method: 'GET', path: '/exports/{view}' },
+  command: 'export',
+  title: 'view',
+  member: 'rows',
+  head,
+  row: z.record(z.string(), value),
+  columns: null,
+  keyOf,
+  run: (scope, { view, ...wanted }, page) => listingOf(scope, view, wanted, page),
+});
+
+/** The views that are resources of their own. */
+export const VIEW_LISTS = [
+  viewList('adjustments', 'corrections', 'List corrections of closed months'),
+  viewList('budgets', 'budgets', 'List budgets and how much of them is used'),
+  viewList('charges', 'charges', 'List what each tenant is charged by month'),
+  viewList('closes', 'closes', 'List closes and reopenings of months'),
+  viewList('margin', 'margin', 'List revenue, cost and margin by tenant and month'),
+  viewList('period_changes', 'changes', 'List each month of a tenant compared with the previous one'),
+  viewList('period_totals', 'periods', 'List the totals of each month of a workspace'),
+  viewList('reconciliations', 'reconciliations', 'List recorded comparisons with invoices'),
+  viewList('runs', 'runs', 'List runs: what was read when, and errors'),
+  viewList('freshness', 'workspaces', 'List workspaces: the last complete run and the months covered'),
+];
+
+function viewList(
+  view: (typeof FINANCE_VIEWS)[number],
+  resource: string,
+  summary: string,
+): ListOperation<typeof filters, ViewRow, z.output<typeof head>> {
+  return list({
+    name: `${resource}.list`,
+    summary,
+    role: 'read',
+    input: filters,
+    http: { method: 'GET', path: `/${resource}` },
+    command: `export ${view}`,
+    title: resource,
+    member: 'rows',
+    head,
+    row: z.record(z.string(), value),
+    columns: null,
+    keyOf,
+    run: (scope, wanted, page) => listingOf(scope, view, wanted, page),
+  });
+}
+
+/** Returns all rows of a view as a sheet. */
+export function sheetOfView(scope: Scope, view: string, { workspace, tenant, ...periods }: ViewInput): Sheet {
+  requireKnownWorkspace(scope, workspace);
+  const period = selectedPeriods(periods);
+  return viewSheet(scope.connection, view, { workspaceId: workspace, tenantId: tenant, period });
+}
+
+/** The places of the rows of pages: not all views have columns that identify a row. */
+const places = new WeakMap<ViewRow, ViewPlace>();
+
+function keyOf(row: ViewRow): RowKey {
+  const place = places.get(row);
+  if (place === undefined) throw new Error('only a row of a page has a place');
+  return [place.repeated, ...place.values.map((each) => (typeof each === 'boolean' ? Number(each) : each))];
+}
+
+function listingOf(
+  scope: Scope,
+  view: string,
+  wanted: ViewInput,
+  { after, limit }: Page,
+): Listing<ViewRow, { name: string }> {
+  if (limit === null) {
+    const { name, columns, rows } = sheetOfView(scope, view, wanted);
+    return { head: { name }, columns, rows: rowsOf(columns, rows) };
+  }
+  const { workspace, tenant, ...periods } = wanted;
+  requireKnownWorkspace(scope, workspace);
+  const [repeated, ...values] = after ?? [];
+  const place = after === null ? null : { values, repeated: Number(repeated) };
+  const selection = { workspaceId: workspace, tenantId: tenant, period: selectedPeriods(periods) };
+  const page = viewPage(scope.connection, view, selection, { after: place, limit });
+  const rows = page.rows.map((placed) => {
+    const row = rowOf(page.columns, placed.row);
+    places.set(row, placed.place);
+    return row;
+  });
+  return { head: { name: page.name }, columns: page.columns, rows };
+}
+
+function* rowsOf(columns: readonly SheetColumn[], rows: Sheet['rows']): Generator<ViewRow> {
+  for (const row of rows) yield rowOf(columns, row);
+}
+
+function rowOf(columns: readonly SheetColumn[], row: readonly SheetValue[]): ViewRow {
+  return Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
+}
