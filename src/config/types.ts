@@ -1,4 +1,5 @@
 import type { RateCardText } from '../billing/rates/rate-card-schema.ts';
+import type { Role } from '../core/text/roles.ts';
 import type { ChannelConfig, HeartbeatConfig } from './channel-types.ts';
 
 /**
@@ -73,10 +74,19 @@ interface HttpConfig {
   token: string | null;
   /** `token_file`: absolute path of the token that the daemon creates; beside the ledger by default. */
   tokenFile: string;
+  /** `tokens`: the API tokens; none by default. The pages' token works for the API too, with role `finance`. */
+  tokens: ApiToken[];
   /** `ready_when_stale`: percentage of workspaces that may be stale while /readyz reports ready; 0 by default. */
   readyWhenStalePercent: number;
   /** `public_url`: address at which people reach the pages; null: messages have no links. */
   publicUrl: string | null;
+}
+
+export interface ApiToken {
+  /** The recorded actor of changes. */
+  name: string;
+  role: Role;
+  token: string;
 }
 
 export interface ProxyConfig {

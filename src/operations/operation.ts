@@ -1,11 +1,8 @@
 import type { z } from 'zod';
+import type { Role } from '../core/text/roles.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { Column, SheetColumn } from '../reports/formats/columns.ts';
 import type { Context } from '../wiring/context.ts';
-
-/** What a caller may do. Each role includes the roles before it. */
-export const ROLES = ['read', 'operate', 'finance'] as const;
-export type Role = (typeof ROLES)[number];
 
 /** Who acts, and how they were identified. */
 export interface Actor {
@@ -67,7 +64,7 @@ export const ALL_ROWS: Page = { after: null, limit: null };
 export interface Listing<Row extends object, Head extends object> {
   /** The members of the document before the rows. */
   head: Head;
-  /** The columns, if the operation itself cannot know them. */
+  /** The columns, if they depend on the input. */
   columns?: readonly SheetColumn[];
   rows: Iterable<Row>;
   /** The members of the document after the rows. */
@@ -90,15 +87,15 @@ export interface ListOperation<
   row: z.ZodType<Row>;
   /** The members after the rows; absent if there are none. */
   tail?: z.ZodObject;
-  /** The columns of a table or a file; null if they depend on the input, see `Listing`. */
-  columns: readonly Column<Row>[] | null;
+  /** The columns of a file; `listing`: each listing has its own; null: rows that no table can hold. */
+  columns: readonly Column<Row>[] | 'listing' | null;
   keyOf(row: Row): RowKey;
   run(scope: Scope, input: z.output<Input>, page: Page): Result;
 }
 
 /** An operation that lists rows, whatever its input and its rows are. */
 export interface AnyListOperation extends Omit<ListOperation<z.ZodObject, object, object>, 'columns'> {
-  columns: readonly SheetColumn[] | null;
+  columns: readonly SheetColumn[] | 'listing' | null;
 }
 
 export type Operation = DocumentOperation<z.ZodObject, object> | AnyListOperation;

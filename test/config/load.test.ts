@@ -131,6 +131,7 @@ describe('what a file means', () => {
         host: '127.0.0.1',
         port: 9464,
         token: null,
+        tokens: [],
         tokenFile: join(cases.cwd, 'data/ledger.db.token'),
         metrics: 'token',
         readyWhenStalePercent: 0,

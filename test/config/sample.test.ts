@@ -54,7 +54,7 @@ test('the sample shows the defaults as they are', async () => {
 test('what the sample shows in comments is valid as well', async () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|token:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
+      /^( +)# (- type|tokens?:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -62,6 +62,7 @@ test('what the sample shows in comments is valid as well', async () => {
   const env = {
     ...parseEnv(filledIn(sampleEnv())),
     USAGE_LEDGER_HTTP_TOKEN: 'token-1',
+    USAGE_LEDGER_DASHBOARD_TOKEN: 'dashboard-token-of-24-characters',
     ALERT_WEBHOOK_SECRET: 'hook-1',
     ALERT_SLACK_URL: 'https://hooks.slack.com/services/T/B/X',
     ALERT_TEAMS_URL: 'https://example.com/workflows/1?sig=2',
@@ -72,6 +73,8 @@ test('what the sample shows in comments is valid as well', async () => {
   };
   const config = await loadConfig({ env, cwd: folder });
   expect(config.http.token).toBe('token-1');
+  const dashboard = { name: 'dashboard', role: 'read', token: 'dashboard-token-of-24-characters' };
+  expect(config.http.tokens).toEqual([dashboard]);
   expect(config.workspaces[0]?.alerts).toMatchObject({
     baseline: 'same_month_last_year',
     tenants: [{ match: 'trial-*' }],

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
+import { ROLES } from '../../core/text/roles.ts';
 import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
-import { proxyRule, redisRule } from '../rules.ts';
+import { proxyRule, type Rule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
 import { backup, exportFile, focus, publish, s3 } from './copies.ts';
 import {
@@ -36,6 +37,20 @@ const ledger = z.strictObject({
 
 /** A shorter token could be guessed from another machine. */
 const MIN_TOKEN_LENGTH = 24;
+const apiTokenRule: Rule = (text) =>
+  text.length >= MIN_TOKEN_LENGTH ? null : `is shorter than ${MIN_TOKEN_LENGTH} characters`;
+const tokenNameRule: Rule = (text) =>
+  /^[\w.@-]{1,80}$/.test(text) ? null : 'has other characters than letters, digits and . _ @ -';
+
+const apiToken = z.strictObject({
+  name: obeys(nonEmptyString, tokenNameRule).describe('Give a name, such as dashboard: changes are recorded under it'),
+  role: z
+    .enum(ROLES)
+    .describe('Choose read, operate (acknowledge alerts, sync) or finance (close months, apply prices)'),
+  token: obeys(secret, apiTokenRule).describe(
+    `Give a random text of ${MIN_TOKEN_LENGTH} characters or more, as a variable, token_file or token_command`,
+  ),
+});
 
 const http = refineAll(
   z.strictObject({
@@ -43,6 +58,7 @@ const http = refineAll(
     port: setting(integerBetween(0, 65_535), 'Give a port from 1 to 65535, or 0 to switch the pages off', 9464),
     token: setting(secret, 'Set http.token to a random text of 24 characters or more, or remove the line'),
     token_file: setting(nonEmptyString, 'Give the path of a file that the daemon may create, or remove the line'),
+    tokens: setting(z.array(apiToken), 'List tokens of the API: `- name: ...` with `role:` and `token:`', []),
     ready_when_stale: setting(
       z.string().regex(/^(100|\d{1,2})%$/, { error: 'is not a share such as 10%' }),
       'Give the share of workspaces that may be stale while /readyz says ready, such as 10%, or remove the line for none',
@@ -55,7 +71,12 @@ const http = refineAll(
       'token',
     ),
   }),
-  ({ host, token }, report) => {
+  ({ host, token, tokens }, report) => {
+    const apiTokens = listOf(tokens).map(groupOf);
+    for (const key of ['name', 'token'] as const) {
+      const values = apiTokens.map((item) => item[key]);
+      reportDuplicates(values, (index) => ['tokens', index, key], `Give each token a ${key} of its own`, report);
+    }
     const given = token === undefined ? '' : String(token);
     if (given === '' || given.length >= MIN_TOKEN_LENGTH || typeof host !== 'string' || isLoopbackHost(host)) return;
     report(

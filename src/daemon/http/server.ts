@@ -1,11 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { AcknowledgeRequest } from '../../alerts/actions.ts';
 import type { Config } from '../../config/types.ts';
-import { AppError, summarizeError } from '../../core/errors.ts';
+import { AppError, messageOf, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Redactor } from '../../core/text/redact.ts';
 import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { isLoopbackHost, urlOf } from '../../net/local-address.ts';
@@ -13,6 +13,9 @@ import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import { HTML_TYPE } from '../../reports/page/page-parts.ts';
 import type { Context } from '../../wiring/context.ts';
+import { API_PATH, type ApiOptions, addApi } from '../api/api-routes.ts';
+import { callerOf } from '../api/callers.ts';
+import { ApiError, sendProblem } from '../api/problem.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
@@ -24,9 +27,13 @@ import { readiness } from './readiness.ts';
 import { addReportPages, createReportMaker, type ReportPagesOptions } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */
+const MAX_PARAMETER_LENGTH = 12_288;
 /** Paths that need no token; the links in messages carry a signature. */
 const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 const METRICS_PATH = '/metrics';
+/** The name of whoever has the token of the pages. */
+const PAGES_CALLER = 'pages';
 
 /** No page has a schema, so Fastify's two schema compilers are not loaded. */
 const WITHOUT_SCHEMAS = {
@@ -60,6 +67,10 @@ export interface HttpServerOptions {
   overview: () => Promise<Overview>;
   queues: readonly Queue[];
   reports: ReportPagesOptions;
+  /** The tokens of `http.tokens`. */
+  apiTokens: () => Config['http']['tokens'];
+  /** Options of the API; null: it is not served. */
+  api: ApiOptions | null;
   /** Options of the page that acknowledges alerts; null: the page is not served. */
   acknowledging: AcknowledgePageOptions | null;
 }
@@ -76,11 +87,18 @@ export interface HttpServer {
  */
 export async function startHttp(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port, logger } = options;
-  const app = fastify({ forceCloseConnections: true, requestTimeout: REQUEST_TIMEOUT_MS, ...WITHOUT_SCHEMAS });
+  const app = fastify({
+    forceCloseConnections: true,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    frameworkErrors: (error, request, reply) => refuse(request, reply, statusOf(error), 'bad_request', error.message),
+    ...WITHOUT_SCHEMAS,
+  });
   try {
     addGuards(app, options);
     addPages(app, options);
     addReportPages(app, options.reports);
+    if (options.api !== null) await addApi(app, options.api);
     if (options.acknowledging !== null) addAcknowledgePage(app, options.acknowledging);
     app.addHook('onClose', () => options.reports.maker.stop());
     addQueueBoard(app, options);
@@ -100,54 +118,98 @@ function refuseSchema(): never {
   throw new Error('a route has a schema, but the schema compilers are disabled: remove WITHOUT_SCHEMAS first');
 }
 
-function addGuards(app: FastifyInstance, { host, token, openMetrics, logger }: HttpServerOptions): void {
+function addGuards(app: FastifyInstance, options: HttpServerOptions): void {
+  const { host, token, apiTokens, openMetrics, logger } = options;
   const loopback = isLoopbackHost(host);
+  app.decorateRequest('caller', null);
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !isLoopbackHostHeader(request.headers.host)) {
-      return reply.code(421).send({ error: 'unknown_host', hint: 'use 127.0.0.1 or localhost as the host' });
+      return refuse(request, reply, 421, 'unknown_host', 'use 127.0.0.1 or localhost as the host');
     }
     // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
     const { url = '' } = request.routeOptions;
     const open = OPEN_PATHS.includes(url) || (url === METRICS_PATH && openMetrics());
-    if (!open && !isToken(tokenOfRequest(request.headers, request.url), token())) {
-      return reply
-        .code(401)
-        .header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"'])
-        .send({
-          error: 'unauthorized',
-          hint: 'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
-        });
+    const known = [...apiTokens(), { name: PAGES_CALLER, role: 'finance' as const, token: token() }];
+    request.caller = callerOf(tokenOfRequest(request.headers, request.url), known);
+    if (!open && request.caller === null) {
+      reply.header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"']);
+      return refuse(
+        request,
+        reply,
+        401,
+        'unauthorized',
+        'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
+      );
     }
     // The link of `usage-ledger open`: a cookie keeps the token, so that it does not stay in the address bar or the history.
     const clean = withoutToken(request.url);
-    if (!open && clean !== null) return reply.header('set-cookie', cookieOf(token())).redirect(clean, 303);
+    if (!open && clean !== null) return reply.header('set-cookie', cookieOf(request)).redirect(clean, 303);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (isRead || url === ACKNOWLEDGE_ROUTE) return;
     // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
-    if (request.method !== 'GET' && request.method !== 'HEAD' && url !== ACKNOWLEDGE_ROUTE) {
-      return reply.code(405).header('allow', 'GET, HEAD').send({ error: 'read_only' });
+    if (!url.startsWith(`${API_PATH}/`)) {
+      return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
+    }
+    // A browser sends its cookie along with forms of other sites of this machine.
+    if (request.headers.authorization === undefined) {
+      return refuse(request, reply, 401, 'unauthorized', 'send the token as a Bearer token: a cookie changes nothing');
     }
   });
   app.addHook('onResponse', async (request, reply) => {
     const [path] = request.url.split('?', 1);
     logger.debug({ method: request.method, path, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'http');
   });
-  addCommonHandlers(app, logger);
+  addCommonHandlers(app, logger, options.api?.context.redact);
 }
 
 /** Adds the security headers and error handlers of all responses, including bull-board's. */
-function addCommonHandlers(app: FastifyInstance, logger: Logger): void {
-  app.addHook('onSend', async (_request, reply) => {
+function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redactor = (text) => text): void {
+  app.addHook('onSend', async (request, reply) => {
     // The acknowledge page sets its own policy, which allows its form.
     const own = reply.getHeader('content-security-policy');
-    reply.headers(own === undefined ? SECURITY_HEADERS : { ...SECURITY_HEADERS, 'content-security-policy': own });
+    // Callers of the API may keep an answer, and ask whether it is still current.
+    const caching = isApi(request) ? reply.getHeader('cache-control') : undefined;
+    reply.headers({
+      ...SECURITY_HEADERS,
+      ...(own === undefined ? {} : { 'content-security-policy': own }),
+      ...(caching === undefined ? {} : { 'cache-control': caching }),
+    });
   });
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send({ error: 'not_found' }));
+  app.setNotFoundHandler((request, reply) =>
+    refuse(request, reply, 404, 'not_found', 'see /api for the paths and their methods'),
+  );
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);
-    if (status < 500) return reply.code(status).send({ error: 'bad_request' });
+    if (!isApi(request) && status < 500) return reply.code(status).send({ error: 'bad_request' });
+    if (isApi(request) && (error instanceof AppError || status < 500)) {
+      return sendProblem(reply, error instanceof AppError ? error : badRequestOf(error, status), redact);
+    }
     const stack = error instanceof Error ? error.stack : undefined;
     logger.error({ path: request.routeOptions.url, reason: summarizeError(error).message, stack }, 'http page failed');
-    return reply.code(status).send({ error: 'internal' });
+    return isApi(request) ? sendProblem(reply, error, redact) : reply.code(status).send({ error: 'internal' });
   });
+}
+
+/** Converts an error of the HTTP library, such as a body that is too large. */
+function badRequestOf(error: unknown, status: number): ApiError {
+  const code = status === 413 ? 'too_large' : status === 415 ? 'media_type' : 'bad_request';
+  return new ApiError(status, code, messageOf(error), { hint: 'see /api for the fields of each path' });
+}
+
+function isApi({ url }: FastifyRequest): boolean {
+  return /^\/api([/?]|$)/.test(url);
+}
+
+/** Answers a request that reaches no page: with a problem below `/api`, else with the reason. */
+function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  code: string,
+  hint: string,
+): FastifyReply {
+  if (!isApi(request)) return reply.code(status).send({ error: code, hint });
+  return sendProblem(reply, new ApiError(status, code, STATUS_CODES[status] ?? code, { hint }), (text) => text);
 }
 
 function addPages(app: FastifyInstance, { version, probe, measured, overview }: HttpServerOptions): void {
@@ -241,6 +303,8 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
     measured,
     overview: () => readOverview(context, probe, measured),
     queues,
+    apiTokens: () => config().http.tokens,
+    api: { context, clock, version },
     reports: {
       workspaces: () => config().workspaces,
       maker: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),
@@ -283,12 +347,6 @@ function tokenOfRequest(headers: IncomingHttpHeaders, url: string): Buffer | nul
   return inCookie === undefined ? null : Buffer.from(inCookie, 'base64url');
 }
 
-/** Compares in constant time. */
-function isToken(given: Buffer | null, token: string): boolean {
-  // Digests have a fixed length, so the comparison does not reveal the length of the token.
-  return given !== null && timingSafeEqual(digest(given), digest(Buffer.from(token, 'utf8')));
-}
-
 /** Returns a URL without its token parameter; null if it has none. */
 function withoutToken(url: string): string | null {
   const parameters = parametersOf(url);
@@ -299,9 +357,10 @@ function withoutToken(url: string): string | null {
   return `/${path.replace(/^\/+/, '')}${parameters.size === 0 ? '' : `?${parameters}`}`;
 }
 
-/** Builds a session cookie with the token that scripts and other sites cannot read. */
-function cookieOf(token: string): string {
-  return `${TOKEN_COOKIE}=${Buffer.from(token, 'utf8').toString('base64url')}; Path=/; HttpOnly; SameSite=Lax`;
+/** Builds a session cookie with the token of the link, which scripts and other sites cannot read. */
+function cookieOf({ headers, url }: FastifyRequest): string {
+  const token = tokenOfRequest(headers, url) ?? Buffer.alloc(0);
+  return `${TOKEN_COOKIE}=${token.toString('base64url')}; Path=/; HttpOnly; SameSite=Lax`;
 }
 
 function parametersOf(url: string): URLSearchParams {
@@ -316,10 +375,6 @@ function tokenOf(scheme: string, credentials: string): Buffer | null {
   const pair = Buffer.from(credentials, 'base64');
   const colon = pair.indexOf(':');
   return colon < 0 ? null : pair.subarray(colon + 1);
-}
-
-function digest(bytes: Buffer): Buffer {
-  return createHash('sha256').update(bytes).digest();
 }
 
 /**

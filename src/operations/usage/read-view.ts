@@ -30,7 +30,7 @@ export const readView = list({
   member: 'rows',
   head,
   row: z.record(z.string(), value),
-  columns: null,
+  columns: 'listing',
   keyOf,
   run: (scope, { view, ...wanted }, page) => listingOf(scope, view, wanted, page),
 });
@@ -40,7 +40,7 @@ export const VIEW_LISTS = [
   viewList('adjustments', 'corrections', 'List corrections of closed months'),
   viewList('budgets', 'budgets', 'List budgets and how much of them is used'),
   viewList('charges', 'charges', 'List what each tenant is charged by month'),
-  viewList('closes', 'closes', 'List closes and reopenings of months'),
+  viewList('closes', 'closes', 'List the closes of months, and how they were reopened'),
   viewList('margin', 'margin', 'List revenue, cost and margin by tenant and month'),
   viewList('period_changes', 'changes', 'List each month of a tenant compared with the previous one'),
   viewList('period_totals', 'periods', 'List the totals of each month of a workspace'),
@@ -65,7 +65,7 @@ function viewList(
     member: 'rows',
     head,
     row: z.record(z.string(), value),
-    columns: null,
+    columns: 'listing',
     keyOf,
     run: (scope, wanted, page) => listingOf(scope, view, wanted, page),
   });

@@ -77,4 +77,11 @@ export function overviewOf(some: Partial<Overview> = {}): Overview {
 /** Nothing is made here. */
 const NO_MAKER = { page: async () => null, stop: async () => undefined };
 const REPORTS = { workspaces: () => [], maker: NO_MAKER, clock: { now: () => NOON } };
-export const PAGES = { measured: MEASURED, overview: async () => overviewOf(), reports: REPORTS, acknowledging: null };
+export const PAGES = {
+  measured: MEASURED,
+  overview: async () => overviewOf(),
+  reports: REPORTS,
+  apiTokens: () => [],
+  api: null,
+  acknowledging: null,
+};

@@ -30,6 +30,7 @@ export function plainConfig(path: string): Config {
       host: '127.0.0.1',
       port: 0,
       token: null,
+      tokens: [],
       tokenFile: `${path}.token`,
       metrics: 'token',
       readyWhenStalePercent: 0,

@@ -1,0 +1,230 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { WallClock } from '../../core/clock.ts';
+import { parseExact } from '../../core/text/exact-json.ts';
+import { hasRole } from '../../core/text/roles.ts';
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import type { AnyListOperation, DocumentOperation, Operation, Scope } from '../../operations/operation.ts';
+import { OPERATIONS } from '../../operations/operations.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { Caller } from './callers.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { EntityTags, isListed } from './etags.ts';
+import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './media-types.ts';
+import { describeApi } from './openapi.ts';
+import { ApiError } from './problem.ts';
+import { inputReader, type PageInput } from './read-input.ts';
+import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
+import { RowStreams } from './row-stream.ts';
+import { readSnapshot } from './snapshot.ts';
+
+export const API_PATH = '/api/v1';
+/** A caller may ask this often a minute; streams and pages count alike. */
+const REQUESTS_PER_MINUTE = 1200;
+/** Callers may keep an answer, and ask each time whether it is still current. */
+const CACHING = 'private, no-cache';
+
+export interface ApiOptions {
+  context: Context;
+  clock: WallClock;
+  version: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; null on paths that need no token. */
+    caller: Caller | null;
+  }
+}
+
+/**
+ * Serves the operations below `/api/v1`, their description at `/api/openapi.json` and a reference at `/api`. The guards of
+ * the server have checked host and token before.
+ */
+export async function addApi(app: FastifyInstance, options: ApiOptions): Promise<void> {
+  await app.register(serveApi, options);
+}
+
+const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
+  await api.register(rateLimit, {
+    max: REQUESTS_PER_MINUTE,
+    timeWindow: '1 minute',
+    keyGenerator: ({ caller, ip }) => caller?.name ?? ip,
+    errorResponseBuilder: (_request, { after }) =>
+      new ApiError(429, 'too_many_requests', `more than ${REQUESTS_PER_MINUTE} requests in a minute`, {
+        hint: `try again in ${after}`,
+      }),
+  });
+  api.removeAllContentTypeParsers();
+  api.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, body === '' ? undefined : parseExact(String(body), numbersToPlain));
+    } catch {
+      done(new ApiError(400, 'bad_request', 'the body is not JSON', { hint: 'send one JSON object' }));
+    }
+  });
+  const description = describeApi(OPERATIONS, options.version);
+  const text = renderJson(description);
+  const page = referencePage(OPERATIONS, options.version);
+  api.get('/api/openapi.json', (_request, reply) => reply.type(JSON_TYPE).send(text));
+  api.get('/api', (_request, reply) =>
+    reply.header('content-security-policy', REFERENCE_POLICY).type('text/html; charset=utf-8').send(page),
+  );
+  const answers = new Answers(options);
+  for (const operation of OPERATIONS) addRoute(api, operation, answers);
+};
+
+/** Numbers of a body are plain numbers; an integer that a double cannot hold stays exact. */
+function numbersToPlain(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+function addRoute(api: FastifyInstance, operation: Operation, answers: Answers): void {
+  const readInput = inputReader(operation);
+  const { method, path } = operation.http;
+  api.route({
+    method,
+    url: `${API_PATH}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+    exposeHeadRoute: false,
+    async handler(request, reply) {
+      const caller = requireRole(request.caller, operation);
+      const { input, page } = readInput(request);
+      const scope = answers.scopeOf(caller, request);
+      if (operation.kind === 'document') return answers.sendDocument(operation, scope, { request, reply, input });
+      const accepted = request.headers.accept ?? '';
+      if (accepted.includes(NDJSON_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'ndjson');
+      if (accepted.includes(CSV_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'csv');
+      return answers.sendPage(operation, scope, { request, reply, input, page });
+    },
+  });
+}
+
+function requireRole(caller: Caller | null, { name, role }: Operation): Caller {
+  if (caller !== null && hasRole(caller.role, role)) return caller;
+  throw new ApiError(403, 'forbidden', `${name} needs the role ${role}`, {
+    hint: `use a token with the role ${role}; this one has ${caller?.role ?? 'none'}`,
+  });
+}
+
+interface Asked {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  input: Record<string, unknown>;
+}
+
+/** Runs operations and sends their documents. */
+class Answers {
+  readonly #options: ApiOptions;
+  readonly #tags: EntityTags;
+  readonly #streams: RowStreams;
+
+  constructor(options: ApiOptions) {
+    const { context, clock } = options;
+    this.#options = options;
+    this.#tags = new EntityTags(context.reader().connection, () => context.config, clock);
+    this.#streams = new RowStreams(context.redact);
+  }
+
+  scopeOf(caller: Caller, request: FastifyRequest): Scope {
+    const { context } = this.#options;
+    const gone = new AbortController();
+    request.raw.once('close', () => {
+      if (!request.raw.complete || request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the caller left'));
+    });
+    return {
+      context,
+      connection: context.reader().connection,
+      actor: { name: caller.name, kind: 'token' },
+      signal: gone.signal,
+    };
+  }
+
+  async sendDocument(
+    operation: DocumentOperation<Operation['input'], object>,
+    scope: Scope,
+    { request, reply, input }: Asked,
+  ): Promise<FastifyReply> {
+    const read = operation.http.method === 'GET';
+    if (read && this.#isCurrent(request, reply)) return reply;
+    const version = this.#tags.version();
+    const document = await operation.run(scope, input);
+    const snapshot = readSnapshot(scope.connection, workspaceOf(input));
+    return this.#send({ request, reply, input }, { document, snapshot, version });
+  }
+
+  sendPage(
+    operation: AnyListOperation,
+    scope: Scope,
+    { request, reply, input, page }: Asked & { page: PageInput },
+  ): FastifyReply {
+    if (this.#isCurrent(request, reply)) return reply;
+    const version = this.#tags.version();
+    const { connection } = scope;
+    const place = { ledgerId: ledgerId(connection), operation: operation.name, input };
+    const after = page.cursor === null ? null : decodeCursor(place, page.cursor);
+    const { document, snapshot } = connection.transaction(() => {
+      const { head, rows, tail = {} } = operation.run(scope, input, { after, limit: page.limit + 1 });
+      const found = firstOf(rows, page.limit + 1);
+      const shown = found.slice(0, page.limit);
+      const last = shown.at(-1);
+      const next =
+        found.length > shown.length && last !== undefined ? encodeCursor(place, operation.keyOf(last)) : null;
+      return {
+        document: { ...head, [operation.member]: shown, ...tail, next_cursor: next },
+        snapshot: readSnapshot(connection, workspaceOf(input)),
+      };
+    })();
+    return this.#send({ request, reply, input }, { document, snapshot, version });
+  }
+
+  sendStream(
+    operation: AnyListOperation,
+    scope: Scope,
+    { reply, input }: Omit<Asked, 'request'>,
+    format: 'ndjson' | 'csv',
+  ): FastifyReply {
+    const stream = this.#streams.start(operation, scope, input, format);
+    const type = format === 'csv' ? `${CSV_TYPE}; charset=utf-8` : NDJSON_TYPE;
+    return reply.header('cache-control', 'no-store').type(type).send(stream);
+  }
+
+  #isCurrent(request: FastifyRequest, reply: FastifyReply): boolean {
+    const header = request.headers['if-none-match'];
+    const etag = header === undefined ? null : this.#tags.current(addressOf(request));
+    if (etag === null || !isListed(header, etag)) return false;
+    reply.code(304).header('etag', etag).header('cache-control', CACHING).send();
+    return true;
+  }
+
+  #send(
+    { request, reply }: Asked,
+    { document, snapshot, version }: { document: object; snapshot: object; version: number },
+  ): FastifyReply {
+    const { context } = this.#options;
+    if (request.method !== 'GET') {
+      return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
+    }
+    const etag = this.#tags.remember(addressOf(request), context.redact(renderJson(document)), version);
+    reply.header('etag', etag).header('cache-control', CACHING);
+    if (isListed(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
+  }
+}
+
+function addressOf({ url }: FastifyRequest): string {
+  return url;
+}
+
+function workspaceOf({ workspace }: Record<string, unknown>): string | undefined {
+  return typeof workspace === 'string' ? workspace : undefined;
+}
+
+function firstOf<Row>(rows: Iterable<Row>, limit: number): Row[] {
+  const found: Row[] = [];
+  for (const row of rows) {
+    found.push(row);
+    if (found.length === limit) break;
+  }
+  return found;
+}

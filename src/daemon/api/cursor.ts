@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
+import type { RowKey } from '../../operations/operation.ts';
+import { ApiError } from './problem.ts';
+
+/** A listing that a cursor belongs to: another ledger, operation or filter has other rows. */
+export interface CursorPlace {
+  ledgerId: string;
+  operation: string;
+  input: object;
+}
+
+const VERSION = 1;
+const MAX_CURSOR_LENGTH = 8192;
+
+/** Returns the opaque text that continues a listing after a row. It stays valid while the ledger grows. */
+export function encodeCursor(place: CursorPlace, key: RowKey): string {
+  return Buffer.from(stringifyExact([VERSION, ...marksOf(place), key])).toString('base64url');
+}
+
+/** Returns the key in a cursor. Throws `bad_cursor` for one that is not from this listing. */
+export function decodeCursor(place: CursorPlace, cursor: string): RowKey {
+  const [ledger, listing] = marksOf(place);
+  const [version, ofLedger, ofListing, key] = parsed(cursor);
+  if (version !== BigInt(VERSION) || !isKey(key)) throw refused('is not a cursor of this API');
+  if (ofLedger !== ledger) throw refused('belongs to another ledger');
+  if (ofListing !== listing) throw refused('belongs to another path or other filters');
+  return key;
+}
+
+function marksOf({ ledgerId, operation, input }: CursorPlace): [ledger: string, listing: string] {
+  return [mark(ledgerId), mark(stringifyExact([operation, input]))];
+}
+
+function mark(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 12);
+}
+
+function parsed(cursor: string): unknown[] {
+  try {
+    if (cursor.length > MAX_CURSOR_LENGTH) return [];
+    const found = parseExact(Buffer.from(cursor, 'base64url').toString('utf8'));
+    return Array.isArray(found) ? found : [];
+  } catch {
+    return [];
+  }
+}
+
+function isKey(value: unknown): value is RowKey {
+  return (
+    Array.isArray(value) &&
+    value.every((part) => part === null || typeof part === 'string' || typeof part === 'number' || isInt64(part))
+  );
+}
+
+function isInt64(value: unknown): boolean {
+  return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
+}
+
+function refused(why: string): ApiError {
+  return new ApiError(400, 'bad_cursor', `cursor ${why}`, { hint: 'start again without a cursor' });
+}

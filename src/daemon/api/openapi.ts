@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import type { Operation } from '../../operations/operation.ts';
+import { CSV_TYPE, NDJSON_TYPE } from './media-types.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from './read-input.ts';
+import { snapshotSchema } from './snapshot.ts';
+
+/** A JSON Schema, or any other part of the description. */
+type Json = Record<string, unknown>;
+
+const PROBLEM_SCHEMA: Json = {
+  type: 'object',
+  description: 'What failed and what to do, as RFC 9457 has it.',
+  required: ['type', 'title', 'status', 'code', 'detail'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string', description: 'stable; programs may rely on it' },
+    detail: { type: 'string' },
+    hint: { type: 'string', description: 'what to try next' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field', 'message'],
+        properties: { field: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+  },
+};
+
+/** The responses that every path may give. */
+const PROBLEMS = {
+  '400': 'A field cannot be used',
+  '401': 'The token is missing or wrong',
+  '403': 'The role of the token is too small',
+  '404': 'There is no such thing',
+  '409': 'The state of the ledger does not allow it',
+  '429': 'Too many requests or streams',
+  '503': 'Try again later',
+};
+
+/** Describes the operations as an OpenAPI 3.1 document. */
+export function describeApi(operations: readonly Operation[], version: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    const { method, path } = operation.http;
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'usage-ledger',
+      version,
+      summary: 'The ledger over HTTP: the same questions, rules and figures as the commands.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ token: [] }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'a token of http.tokens' } },
+      schemas: { Problem: PROBLEM_SCHEMA, Snapshot: schemaOf(snapshotSchema, 'output') },
+    },
+  };
+}
+
+function tagOf({ http }: Operation): string {
+  return http.path.split('/')[1] ?? '';
+}
+
+function describeOperation(operation: Operation): Json {
+  const { name, summary, role, http, command } = operation;
+  const { properties = {}, required = [] } = schemaOf(operation.input, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  const inPath = [...http.path.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => field);
+  const others = Object.keys(properties).filter((field) => !inPath.includes(field));
+  const hasBody = http.method === 'POST';
+  const parameters = [
+    ...inPath.map((field) => parameter(field, 'path', properties[field] ?? {}, true)),
+    ...(hasBody
+      ? []
+      : others.map((field) => parameter(field, 'query', properties[field] ?? {}, required.includes(field)))),
+    ...(operation.kind === 'list' ? PAGE_PARAMETERS : []),
+  ];
+  const body: Json = {
+    type: 'object',
+    properties: Object.fromEntries(others.map((field) => [field, properties[field]])),
+    required: required.filter((field) => !inPath.includes(field)),
+    additionalProperties: false,
+  };
+  const from = command === null ? '' : ` The command \`usage-ledger ${command} --json\` prints the same.`;
+  return {
+    operationId: name.replace('.', '_'),
+    summary,
+    description: `Needs the role \`${role}\`.${from}`,
+    tags: [tagOf(operation)],
+    parameters,
+    ...(hasBody ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    responses: {
+      '200': success(operation),
+      ...(hasBody ? {} : { '304': { description: 'Not changed' } }),
+      ...problems(),
+    },
+  };
+}
+
+const PAGE_PARAMETERS: readonly Json[] = [
+  parameter(
+    'limit',
+    'query',
+    { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'rows of a page' },
+    false,
+  ),
+  parameter('cursor', 'query', { type: 'string', description: 'next_cursor of the previous page' }, false),
+];
+
+function parameter(name: string, place: 'path' | 'query', { description, ...schema }: Json, required: boolean): Json {
+  return { name, in: place, required, ...(description === undefined ? {} : { description }), schema };
+}
+
+function success(operation: Operation): Json {
+  const content: Record<string, Json> = { 'application/json': { schema: documentSchema(operation) } };
+  if (operation.kind === 'list') {
+    content[NDJSON_TYPE] = { schema: { type: 'string', description: 'all rows, one on each line' } };
+    if (operation.columns !== null) content[CSV_TYPE] = { schema: { type: 'string', description: 'all rows' } };
+  }
+  return {
+    description: operation.kind === 'list' ? 'A page of rows' : 'The document',
+    headers: { ETag: { description: 'changes when the answer does', schema: { type: 'string' } } },
+    content,
+  };
+}
+
+function documentSchema(operation: Operation): Json {
+  const snapshot = { snapshot: { $ref: '#/components/schemas/Snapshot' } };
+  if (operation.kind === 'document') return extended(schemaOf(operation.output, 'output'), snapshot);
+  const rows = { [operation.member]: { type: 'array', items: schemaOf(operation.row, 'output') } };
+  const tail = operation.tail === undefined ? {} : (schemaOf(operation.tail, 'output').properties as Json);
+  const next = { next_cursor: { type: ['string', 'null'], description: 'null on the last page' } };
+  return extended(schemaOf(operation.head, 'output'), { ...rows, ...tail, ...next, ...snapshot });
+}
+
+/** Adds required members to the schema of an object. */
+function extended(schema: Json, members: Json): Json {
+  const { properties, required, ...others } = schema;
+  return {
+    ...others,
+    type: 'object',
+    properties: { ...(properties as Json | undefined), ...members },
+    required: [...((required as string[] | undefined) ?? []), ...Object.keys(members)],
+  };
+}
+
+function problems(): Record<string, Json> {
+  const schema = { $ref: '#/components/schemas/Problem' };
+  return Object.fromEntries(
+    Object.entries(PROBLEMS).map(([status, description]) => [
+      status,
+      { description, content: { 'application/problem+json': { schema } } },
+    ]),
+  );
+}
+
+/** Converts a schema to JSON Schema. A bigint is an integer with all its digits. */
+export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: ({ zodSchema }) =>
+      zodSchema._zod.def.type === 'bigint' ? { type: 'integer', format: 'int64' } : 'any',
+  }) as Json;
+  return json;
+}

@@ -1,0 +1,77 @@
+import { STATUS_CODES } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { AppError, summarizeError, systemFault } from '../../core/errors.ts';
+import type { Redactor } from '../../core/text/redact.ts';
+import { renderJson } from '../../reports/formats/json.ts';
+import { PROBLEM_TYPE } from './media-types.ts';
+
+/** One field of a request that cannot be used. */
+export interface FieldFault {
+  field: string;
+  message: string;
+}
+
+/** An error of the API. It becomes the body of a response: RFC 9457, `application/problem+json`. */
+export class ApiError extends AppError {
+  readonly status: number;
+  readonly fields: readonly FieldFault[];
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { hint, fields = [] }: { hint?: string; fields?: readonly FieldFault[] } = {},
+  ) {
+    super(code, message, { hint });
+    this.status = status;
+    this.fields = fields;
+  }
+}
+
+/** Seconds after which a caller may try again what failed for a moment. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** The statuses of error codes that are not in a group, see `statusOf`. */
+const STATUSES: Readonly<Record<string, number>> = {
+  usage: 400,
+  bad_period: 400,
+  unclear_cards: 400,
+  ledger_missing: 503,
+  ledger_outdated: 503,
+  cancelled: 503,
+};
+
+/** Returns the HTTP status of an error. */
+function statusOf(error: AppError): number {
+  if (error instanceof ApiError) return error.status;
+  const known = STATUSES[error.code];
+  if (known !== undefined) return known;
+  if (error.code.startsWith('unknown_')) return 404;
+  // Any other refusal is about the state of the ledger, such as a month that is closed already.
+  return error.retryable ? 503 : 409;
+}
+
+/** Answers with a problem. An unexpected error shows nothing of itself; the caller of this function logs it. */
+export function sendProblem(reply: FastifyReply, thrown: unknown, redact: Redactor): FastifyReply {
+  const error = systemFault(thrown) ?? thrown;
+  const isExpected = error instanceof AppError;
+  const status = isExpected ? statusOf(error) : 500;
+  const { code, message, hint } = isExpected
+    ? summarizeError(error)
+    : { code: 'internal', message: 'the daemon failed to answer; its log has the reason', hint: undefined };
+  if (status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);
+  const fields = error instanceof ApiError && error.fields.length > 0 ? { errors: error.fields } : {};
+  const body = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    code,
+    detail: message,
+    ...(hint === undefined ? {} : { hint }),
+    ...fields,
+  };
+  return reply
+    .code(status)
+    .type(PROBLEM_TYPE)
+    .send(redact(renderJson(body)));
+}

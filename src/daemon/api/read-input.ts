@@ -1,0 +1,106 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Operation } from '../../operations/operation.ts';
+import { ApiError, type FieldFault } from './problem.ts';
+
+export const DEFAULT_LIMIT = 100;
+export const MAX_LIMIT = 1000;
+
+/** The fields of a listing besides those of its operation. */
+export interface PageInput {
+  limit: number;
+  cursor: string | null;
+}
+
+/** Returns a function that reads the input of an operation from path, query and body. Throws `bad_request`. */
+export function inputReader(operation: Operation): (request: FastifyRequest) => {
+  input: Record<string, unknown>;
+  page: PageInput;
+} {
+  const kinds = fieldKinds(operation.input);
+  return (request) => {
+    const { limit, cursor, ...query } = request.query as Record<string, unknown>;
+    const isList = operation.kind === 'list';
+    const given: Record<string, unknown> = {};
+    const texts = { ...query, ...(isList ? {} : definedOf({ limit, cursor })), ...(request.params as object) };
+    for (const [field, text] of Object.entries(texts)) given[field] = fieldValue(text, kinds.get(field));
+    if (isGroup(request.body)) Object.assign(given, withoutFields(request.body, texts));
+    else if (request.body !== undefined && request.body !== null) {
+      throw new ApiError(400, 'bad_request', 'the body is not a JSON object', {
+        hint: 'send the fields as one object',
+      });
+    }
+    const parsed = operation.input.safeParse(given);
+    if (!parsed.success) throw badRequest(parsed.error.issues.flatMap(faultsOf));
+    return { input: parsed.data, page: isList ? pageOf({ limit, cursor }) : { limit: DEFAULT_LIMIT, cursor: null } };
+  };
+}
+
+function pageOf({ limit, cursor }: { limit: unknown; cursor: unknown }): PageInput {
+  const faults: FieldFault[] = [];
+  const number =
+    limit === undefined ? DEFAULT_LIMIT : typeof limit === 'string' && /^\d{1,4}$/.test(limit) ? +limit : 0;
+  if (number < 1 || number > MAX_LIMIT) {
+    faults.push({ field: 'limit', message: `expected a whole number from 1 to ${MAX_LIMIT}` });
+  }
+  if (cursor !== undefined && typeof cursor !== 'string') faults.push({ field: 'cursor', message: 'is given twice' });
+  if (faults.length > 0) throw badRequest(faults);
+  return { limit: number, cursor: typeof cursor === 'string' ? cursor : null };
+}
+
+export function badRequest(fields: readonly FieldFault[]): ApiError {
+  const [first] = fields;
+  const more = fields.length > 1 ? `, and ${fields.length - 1} more` : '';
+  const detail = first === undefined ? 'the request cannot be read' : `${first.field}: ${first.message}${more}`;
+  return new ApiError(400, 'bad_request', detail, { hint: 'see /api for the fields of this path', fields });
+}
+
+type FieldKind = 'boolean' | 'integer' | 'array' | 'text';
+
+/** Returns how the text of a query parameter becomes the value of each field. */
+function fieldKinds(input: z.ZodObject): Map<string, FieldKind> {
+  const schema = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
+  const properties = Object.entries(schema.properties ?? {});
+  return new Map(
+    properties.map(([field, property]) => {
+      const type = typeof property === 'object' ? property.type : undefined;
+      return [field, type === 'boolean' || type === 'integer' || type === 'array' ? type : 'text'] as const;
+    }),
+  );
+}
+
+function fieldValue(text: unknown, kind: FieldKind | undefined): unknown {
+  if (kind === 'array') return Array.isArray(text) ? text : [text];
+  if (typeof text !== 'string') return text;
+  if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  if (kind === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  return text;
+}
+
+function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((field) => ({ field: shown(field), message: 'is not a field of this path' }));
+  }
+  return [{ field: shown(issue.path.map(String).join('.')) || 'body', message: issue.message }];
+}
+
+const MAX_SHOWN_CHARACTERS = 80;
+
+function shown(field: string): string {
+  return field.length > MAX_SHOWN_CHARACTERS ? `${field.slice(0, MAX_SHOWN_CHARACTERS)}...` : field;
+}
+
+function isGroup(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A field of the path or the query wins over the same field of the body, which is then refused as a field given twice. */
+function withoutFields(body: Record<string, unknown>, texts: object): Record<string, unknown> {
+  const twice = Object.keys(body).filter((field) => field in texts);
+  if (twice.length > 0) throw badRequest(twice.map((field) => ({ field: shown(field), message: 'is given twice' })));
+  return body;
+}
+
+function definedOf(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { copiesOf } from '../../commands/world.ts';
+import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { PAGES_TOKEN, serveApi, TOKENS } from './served-api.ts';
+
+const worldOfOperations = copiesOf(ledgerOfOperations);
+const PROBLEM = 'application/problem+json; charset=utf-8';
+
+describe('a request that cannot be answered', () => {
+  it('is a problem with status, code, detail and hint, and names each field that is wrong', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const answer = await ask('/v1/usage?period=2026-13&colour=red&limit=5');
+    expect([answer.status, answer.headers['content-type']]).toEqual([400, PROBLEM]);
+    expect(answer.json).toEqual({
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      code: 'bad_request',
+      detail: expect.stringContaining('period: expected a month such as 2026-02'),
+      hint: 'see /api for the fields of this path',
+      errors: [
+        { field: 'period', message: 'expected a month such as 2026-02' },
+        { field: 'colour', message: 'is not a field of this path' },
+      ],
+    });
+  });
+
+  it.each([
+    ['/v1/usage?limit=0', 400],
+    ['/v1/usage?limit=1001', 400],
+    ['/v1/usage?limit=5&limit=6', 400],
+    ['/v1/usage?limit=1e3', 400],
+    ['/v1/usage?workspace=nobody', 400],
+    ['/v1/usage?tenant=%00', 400],
+    ['/v1/usage?as_of=yesterday', 400],
+    ['/v1/usage?period=2026-01&from=2026-01', 400],
+    ['/v1/usage?__proto__[x]=1', 400],
+    ['/v1/alerts?all=maybe', 400],
+    ['/v1/alerts?state=gone', 400],
+    ['/v1/exports/sqlite_master', 400],
+    ['/v1/periods/2026-13', 400],
+    ['/v1/statements/2020-01?workspace=ws-1', 404],
+    ['/v1/statements/2026-01', 400],
+    ['/v1/statements/2026-01/nobody?workspace=ws-1', 404],
+    ['/v1/alerts/alert_0000', 404],
+    ['/v1/alerts/%00', 400],
+    ['/v1/tenants/%ff', 400],
+    [`/v1/tenants/${'x'.repeat(1025)}`, 400],
+    ['/v1/nowhere', 404],
+    ['/v2/usage', 404],
+    ['/v1/exports/budgets?tenant=acme&period=2026-13', 400],
+  ])('%s is answered %i', async (path, status) => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const answer = await ask(path);
+    expect([answer.status, answer.headers['content-type']]).toEqual([status, PROBLEM]);
+    expect(answer.json).toMatchObject({ status, code: expect.any(String), detail: expect.any(String) });
+  });
+
+  it('finds tenants whose ids have slashes, emoji and percent signs', async () => {
+    const world = await worldOfOperations();
+    const ids = ['a/b', '../etc', 'snow ☃ 🎿', '100%', 'a?b#c', 'x'.repeat(255)];
+    for (const tenantId of ids) {
+      world.sandbox.workspace('ws-1').set({ tenantId, period: '2026-02', credits: 5, requests: 1 });
+    }
+    expect(await world.run('sync')).toMatchObject({ code: 0 });
+    const { ask } = await serveApi(world);
+    for (const id of ids) {
+      const { status, json } = await ask(`/v1/tenants/${encodeURIComponent(id)}`);
+      expect([id, status, json.tenant_id, json.workspaces?.length]).toEqual([id, 200, id, 1]);
+    }
+  });
+});
+
+describe('a caller', () => {
+  it('needs a token: 401 without one, with a wrong one, and with one in the wrong place', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    for (const headers of [{}, { authorization: 'Bearer guess' }, { authorization: TOKENS[0]?.token ?? '' }]) {
+      const answer = await ask('/v1/usage', { role: null, headers });
+      expect([answer.status, answer.headers['content-type']]).toEqual([401, PROBLEM]);
+      expect(answer.headers['www-authenticate']).toMatch(/^Bearer /);
+      expect(answer.json.code).toBe('unauthorized');
+    }
+    expect((await ask('/v1/usage', { role: null, headers: { authorization: `Bearer ${PAGES_TOKEN}` } })).status).toBe(
+      200,
+    );
+    for (const role of ['read', 'operate', 'finance'] as const) {
+      expect((await ask('/v1/usage', { role })).status).toBe(200);
+    }
+  });
+
+  it('with a foreign Host header is refused before anything else', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const answer = await ask('/v1/usage', { headers: { host: 'rebound.example' } });
+    expect([answer.status, answer.json.code]).toEqual([421, 'unknown_host']);
+  });
+
+  it('who floods is told to wait', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    let refused = null;
+    for (let sent = 0; sent < 1300 && refused === null; sent += 50) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => ask('/v1/head')));
+      refused = answers.find(({ status }) => status !== 200) ?? null;
+    }
+    expect(refused).toMatchObject({ status: 429, json: { code: 'too_many_requests' } });
+    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0);
+    // Another caller is not affected.
+    expect((await ask('/v1/head', { role: 'finance' })).status).toBe(200);
+  }, 20_000);
+
+  it('who sends a large body, no JSON or a deep one is refused, and nothing is written', async () => {
+    const world = await worldOfOperations();
+    const { ask } = await serveApi(world);
+    const before = world.query('SELECT count(*) FROM acts');
+    const large = await ask('/v1/usage', { method: 'POST', role: 'finance', body: 'x'.repeat(3_000_000) });
+    expect([404, 405, 413]).toContain(large.status);
+    expect(world.query('SELECT count(*) FROM acts')).toEqual(before);
+  });
+
+  it('who sends a request that never ends is cut off while others are served', async () => {
+    const { url, ask } = await serveApi(await worldOfOperations());
+    const { port } = new URL(url);
+    const socket = connect(Number(port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('GET /api/v1/usage HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ');
+    expect((await ask('/v1/head')).status).toBe(200);
+    socket.destroy();
+  });
+});
