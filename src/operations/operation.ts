@@ -11,6 +11,11 @@ export interface Actor {
   kind: 'user' | 'token';
 }
 
+/** Returns the text that the ledger records as the actor of a change. */
+export function actorText({ name, kind }: Actor): string {
+  return kind === 'token' ? `${name} (API token)` : name;
+}
+
 /** What an operation works with. The caller owns the connection and the signal. */
 export interface Scope {
   readonly context: Context;

@@ -1,3 +1,4 @@
+import { acknowledgeAlert } from './alerts/acknowledge-alert.ts';
 import { listAlerts } from './alerts/list-alerts.ts';
 import { listSilences } from './alerts/list-silences.ts';
 import { explainAlert, showAlert } from './alerts/show-alert.ts';
@@ -33,6 +34,7 @@ export const OPERATIONS: readonly Operation[] = [
   listAlerts,
   showAlert,
   explainAlert,
+  acknowledgeAlert,
   listSilences,
   listOutlets,
   readStatus,

@@ -51,6 +51,7 @@ export function inputOf(name: string, world: World): Record<string, string> {
     'statements.show': { period: PERIOD, workspace: 'ws-1', tenant_id: 'acme' },
     'views.read': { view: 'usage' },
     'alerts.show': { alert_id: alert?.alert_id ?? 'none' },
+    'alerts.acknowledge': { alert_id: alert?.alert_id ?? 'none' },
     'alerts.explain': { alert_id: alert?.alert_id ?? 'none' },
   };
   return inputs[name] ?? {};

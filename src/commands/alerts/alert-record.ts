@@ -13,10 +13,10 @@ import {
 import { createMutedNow } from '../../alerts/queries/alerts.ts';
 import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
 import { formatMinute } from '../../core/date-time.ts';
-import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { acknowledgeAlert } from '../../operations/alerts/acknowledge-alert.ts';
 import { explainAlert, showAlert } from '../../operations/alerts/show-alert.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
@@ -139,21 +139,12 @@ export function ackCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger alerts ack alert_64740e88a27593a234fc --note "load test, ends Friday"')
     .action((id: string, options: { by?: string; note?: string }) =>
       cli.withContext(async (context) => {
-        const writer = await context.existingWriter();
-        const by = options.by ?? systemUser();
-        const acknowledged = await writer.acknowledgeAlert({
-          alertId: id,
-          by,
-          note: options.note ?? null,
-          nowMs: context.clock.now(),
-        });
-        if (id.startsWith('msg_')) {
-          const words = `${counted(acknowledged.length, 'alert')} in ${inertText(id)}`;
-          cli.printResult({ notification_id: id, by, acknowledged }, [`acknowledged by ${inertText(by)}: ${words}`]);
-          return;
-        }
-        const record = alertRecord(context.reader().connection, id);
-        cli.printResult(record, [`${id} acknowledged by ${inertText(by)}`]);
+        const scope = scopeOf(context, options);
+        const done = await acknowledgeAlert.run(scope, { alert_id: id, note: options.note });
+        const by = inertText(scope.actor.name);
+        const several = 'acknowledged' in done ? (done.acknowledged as string[]) : null;
+        const words = several === null ? '' : `${counted(several.length, 'alert')} in ${inertText(id)}`;
+        cli.printResult(done, [several === null ? `${id} acknowledged by ${by}` : `acknowledged by ${by}: ${words}`]);
       }),
     );
 }

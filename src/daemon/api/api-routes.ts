@@ -21,7 +21,7 @@ import { readSnapshot } from './snapshot.ts';
 
 export const API_PATH = '/api/v1';
 /** A caller may ask this often a minute; streams and pages count alike. */
-const REQUESTS_PER_MINUTE = 1200;
+export const REQUESTS_PER_MINUTE = 1200;
 /** Callers may keep an answer, and ask each time whether it is still current. */
 const CACHING = 'private, no-cache';
 
@@ -29,6 +29,8 @@ export interface ApiOptions {
   context: Context;
   clock: WallClock;
   version: string;
+  /** The most requests of one caller in a minute. */
+  requestsPerMinute: number;
 }
 
 declare module 'fastify' {
@@ -48,11 +50,11 @@ export async function addApi(app: FastifyInstance, options: ApiOptions): Promise
 
 const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
   await api.register(rateLimit, {
-    max: REQUESTS_PER_MINUTE,
+    max: options.requestsPerMinute,
     timeWindow: '1 minute',
     keyGenerator: ({ caller, ip }) => caller?.name ?? ip,
     errorResponseBuilder: (_request, { after }) =>
-      new ApiError(429, 'too_many_requests', `more than ${REQUESTS_PER_MINUTE} requests in a minute`, {
+      new ApiError(429, 'too_many_requests', `more than ${options.requestsPerMinute} requests in a minute`, {
         hint: `try again in ${after}`,
       }),
   });

@@ -13,7 +13,7 @@ import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import { HTML_TYPE } from '../../reports/page/page-parts.ts';
 import type { Context } from '../../wiring/context.ts';
-import { API_PATH, type ApiOptions, addApi } from '../api/api-routes.ts';
+import { API_PATH, type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
 import { callerOf } from '../api/callers.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
@@ -304,7 +304,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
     overview: () => readOverview(context, probe, measured),
     queues,
     apiTokens: () => config().http.tokens,
-    api: { context, clock, version },
+    api: { context, clock, version, requestsPerMinute: REQUESTS_PER_MINUTE },
     reports: {
       workspaces: () => config().workspaces,
       maker: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),

@@ -11,17 +11,20 @@ const input = z.strictObject({ alert_id: idText.describe('the alert') });
 const record = z.custom<object>((value) => typeof value === 'object' && value !== null).meta({ type: 'object' });
 const records = z.array(record);
 
+/** The members of the record of an alert. */
+export const alertRecordShape = {
+  alert: alertSchema,
+  transitions: records.describe('every change of the alert, in order'),
+  messages: records.describe('messages about it, by channel'),
+  feedback: records.describe('labels that people gave, the latest last'),
+};
+
 export const showAlert = document({
   name: 'alerts.show',
   summary: 'Show an alert: its figures, changes, messages and feedback',
   role: 'read',
   input,
-  output: z.looseObject({
-    alert: alertSchema,
-    transitions: records.describe('every change of the alert, in order'),
-    messages: records.describe('messages about it, by channel'),
-    feedback: records.describe('labels that people gave, the latest last'),
-  }),
+  output: z.looseObject(alertRecordShape),
   http: { method: 'GET', path: '/alerts/{alert_id}' },
   command: 'alerts show',
   run: ({ connection }, { alert_id }) => ({ ...alertRecord(connection, alert_id) }),

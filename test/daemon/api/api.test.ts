@@ -9,7 +9,7 @@ import { addressOf, serveApi } from './served-api.ts';
 const worldOfOperations = copiesOf(ledgerOfOperations);
 
 describe('the HTTP API', () => {
-  it.each(OPERATIONS.map((operation) => [operation.name, operation] as const))(
+  it.each(OPERATIONS.filter(({ role }) => role === 'read').map((operation) => [operation.name, operation] as const))(
     'answers %s with the document of its command',
     async (name, operation) => {
       const world = await worldOfOperations();
@@ -123,5 +123,25 @@ describe('the HTTP API', () => {
     const world = await worldOfOperations();
     const { ask } = await serveApi(world);
     expect((await ask('/v1/usage?tenant=globex&period=2026-02')).text).toContain('"credits_used": 9007199254740993');
+  });
+
+  it('acknowledges an alert as its command does, under the name of the token, and once', async () => {
+    const world = await worldOfOperations();
+    const { ask } = await serveApi(world);
+    const { alert_id: id } = inputOf('alerts.acknowledge', world);
+    const question = { method: 'POST', role: 'operate', body: { note: 'load test' } } as const;
+    const first = await ask(`/v1/alerts/${id}/acknowledge`, question);
+    expect(first.status).toBe(200);
+    expect(first.json.transitions.at(-1)).toMatchObject({
+      change: 'acknowledged',
+      actor: 'operate-bot (API token)',
+      note: 'load test',
+    });
+    const { snapshot, ...document } = first.json;
+    expect(document).toEqual(parseJson((await world.run('alerts', 'show', id ?? '', '--json')).out));
+    // The caller may not have seen the first answer.
+    expect((await ask(`/v1/alerts/${id}/acknowledge`, question)).json).toEqual(first.json);
+    const other = await ask(`/v1/alerts/${id}/acknowledge`, { ...question, role: 'finance' });
+    expect([other.status, other.json.code]).toEqual([409, 'alert_not_firing']);
   });
 });

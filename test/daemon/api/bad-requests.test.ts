@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { copiesOf } from '../../commands/world.ts';
-import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
 import { PAGES_TOKEN, serveApi, TOKENS } from './served-api.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
@@ -96,26 +96,50 @@ describe('a caller', () => {
     expect([answer.status, answer.json.code]).toEqual([421, 'unknown_host']);
   });
 
-  it('who floods is told to wait', async () => {
-    const { ask } = await serveApi(await worldOfOperations());
-    let refused = null;
-    for (let sent = 0; sent < 1300 && refused === null; sent += 50) {
-      const answers = await Promise.all(Array.from({ length: 50 }, () => ask('/v1/head')));
-      refused = answers.find(({ status }) => status !== 200) ?? null;
-    }
-    expect(refused).toMatchObject({ status: 429, json: { code: 'too_many_requests' } });
-    expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0);
-    // Another caller is not affected.
+  it('who floods is told to wait, and holds up nobody else', async () => {
+    const { ask } = await serveApi(await worldOfOperations(), { requestsPerMinute: 20 });
+    const answers = await Promise.all(Array.from({ length: 25 }, () => ask('/v1/head')));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(5);
+    expect(refused[0]).toMatchObject({ status: 429, json: { code: 'too_many_requests' } });
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0);
     expect((await ask('/v1/head', { role: 'finance' })).status).toBe(200);
-  }, 20_000);
+  });
 
-  it('who sends a large body, no JSON or a deep one is refused, and nothing is written', async () => {
+  it('whose role is too small is refused with the role that is needed', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const answer = await ask('/v1/alerts/alert_1/acknowledge', { method: 'POST', role: 'read', body: {} });
+    expect([answer.status, answer.json.code]).toEqual([403, 'forbidden']);
+    expect(answer.json.detail).toBe('alerts.acknowledge needs the role operate');
+  });
+
+  it.each([
+    ['a large one', 'x'.repeat(3_000_000), {}, 413],
+    ['no JSON', '{"note":', {}, 400],
+    ['a list', '[1,2]', {}, 400],
+    ['a deep one', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, {}, 400],
+    ['an unknown field', '{"nota":"x"}', {}, 400],
+    ['a wrong type', '{"note":12}', {}, 400],
+    ['a field of the path', '{"alert_id":"alert_2"}', {}, 400],
+    ['__proto__', '{"__proto__":{"role":"finance"}}', {}, 400],
+    ['a form', 'note=x', { 'content-type': 'application/x-www-form-urlencoded' }, 415],
+  ])('whose body is %s is refused, and nothing is written', async (_, body, headers, status) => {
     const world = await worldOfOperations();
     const { ask } = await serveApi(world);
-    const before = world.query('SELECT count(*) FROM acts');
-    const large = await ask('/v1/usage', { method: 'POST', role: 'finance', body: 'x'.repeat(3_000_000) });
-    expect([404, 405, 413]).toContain(large.status);
-    expect(world.query('SELECT count(*) FROM acts')).toEqual(before);
+    const { alert_id: id } = inputOf('alerts.show', world);
+    const state = () => world.query('SELECT count(*), max(revision) FROM alert_transitions');
+    const before = state();
+    const answer = await ask(`/v1/alerts/${id}/acknowledge`, { method: 'POST', role: 'operate', body, headers });
+    expect([answer.status, answer.headers['content-type']]).toEqual([status, PROBLEM]);
+    expect(state()).toEqual(before);
+  });
+
+  it('changes nothing with the cookie of a browser, which other sites of this machine can make it send', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const cookie = `usage_ledger_token=${Buffer.from(PAGES_TOKEN).toString('base64url')}`;
+    expect((await ask('/v1/head', { role: null, headers: { cookie } })).status).toBe(200);
+    const answer = await ask('/v1/alerts/a/acknowledge', { method: 'POST', role: null, headers: { cookie }, body: {} });
+    expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);
   });
 
   it('who sends a request that never ends is cut off while others are served', async () => {

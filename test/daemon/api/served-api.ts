@@ -43,7 +43,7 @@ export interface ServedApi {
 }
 
 /** Serves the API over the ledger of a world, until the test ends. */
-export async function serveApi(world: World): Promise<ServedApi> {
+export async function serveApi(world: World, { requestsPerMinute = 1200 } = {}): Promise<ServedApi> {
   const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
   const logger = createLogger({ level: 'silent' });
   const clock = clockThat(() => world.clock.nowMs);
@@ -60,7 +60,7 @@ export async function serveApi(world: World): Promise<ServedApi> {
     version: '1.2.3',
     probe: probeOf(),
     queues: [],
-    api: { context, clock, version: '1.2.3' },
+    api: { context, clock, version: '1.2.3', requestsPerMinute },
   });
   onTestFinished(async () => {
     await server.close();
