@@ -6,7 +6,7 @@ import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { usageEntries } from '../../ledger/store/schema/run-tables.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriodOf } from '../../ledger/store/subjects.ts';
-import { tenantNameReader, tenantNameLookup } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup, tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../formats/columns.ts';
 import { storedMonths } from './stored-months.ts';
