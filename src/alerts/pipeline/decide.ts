@@ -1,5 +1,5 @@
 import { ageMs } from '../../core/stored-time.ts';
-import { LEVEL_RANK, type Level, type Severity, type NotificationEvent } from '../../core/text/alert-words.ts';
+import { LEVEL_RANK, type Level, type NotificationEvent, type Severity } from '../../core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
 /** A channel gets at most one message per alert and level in this time. Less than a day, so that tomorrow's run at the same hour counts. */
