@@ -75,7 +75,7 @@ describe('status', () => {
     const world = await createWorld(FIRST, SECOND);
     await world.run('sync');
     world.sandbox.workspace('ws-1').set({ tenantId: 'globex', period: '2026-01', credits: 7, requests: 10 });
-    // Its February jumps, and its settled January is restated.
+    // Its February jumps, and its settled January is restated: of a smaller January, the jump that the first run found is critical.
     const channels = [{ type: 'webhook', name: 'gone', url: 'http://127.0.0.1:9/hook', allow_private: true }];
     const workspaces = [workspaceSettings(world.sandbox, FIRST)];
     world.configure({ workspaces, alerts: { channels } });
@@ -86,8 +86,8 @@ describe('status', () => {
       { workspace_id: 'ws-1', configured: true },
       { workspace_id: 'ws-2', configured: false },
     ]);
-    expect(status.open_alerts).toBe(2);
-    expect(status.outbox).toEqual({ pending: 2, held: 0, dead: 0 });
+    expect(status.open_alerts).toBe(3);
+    expect(status.outbox).toEqual({ pending: 3, held: 0, dead: 0 });
     expect(status.queue).toEqual({ status: 'not_running' });
     expect(status.ledger.path).toBe(world.ledgerPath);
   });
@@ -205,7 +205,7 @@ describe('alerts', () => {
     expect(err).toBe('');
     // What it has beside the month before: no whole day was read yet, so nothing is foretold.
     expect(out).toMatch(
-      /^CRIT +2026-\S+ \S+ +jump happened +acme +2026-02 +4,000 +alert_\w+ +ws-1: acme used 5,000 .*\.$/m,
+      /^warn +2026-\S+ \S+ +jump happened +acme +2026-02 +4,000 +alert_\w+ +ws-1: acme used 5,000 .*\.$/m,
     );
     expect((await world.run('alerts')).out).toBe(out);
     const { filters, alerts } = parseJson((await world.run('alerts', '--json')).out);
@@ -243,6 +243,9 @@ describe('alerts', () => {
 
   it('filters by tenant, period, rule and severity, and stops at --limit', async () => {
     const world = await createWorld(FIRST);
+    // January totals so much that nothing is critical, but for acme.
+    const alerts = { tenants: [{ match: 'acme', critical_share: 0 }] };
+    world.configure({ workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), alerts }] });
     await world.run('sync');
     for (const [tenantId, period, credits] of [
       ['acme', '2026-02', 9000],

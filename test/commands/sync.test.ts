@@ -173,6 +173,8 @@ describe('sync --dry-run', () => {
     expect(report.workspaces[0].alerts).toMatchObject([
       { rule: 'jump', change: 'fired', tenant_id: 'globex', period: '2026-02', previous_credits: 7, silent: false },
       { rule: 'restatement', change: 'fired', tenant_id: 'globex', period: '2026-01', silent: false },
+      // January totals less now, so the increase that the first run found in February is critical.
+      { rule: 'jump', change: 'notified', tenant_id: 'acme', period: '2026-02', silent: false },
     ]);
     expect(world.query(contents)).toEqual(rowsBefore);
     expect(readFileSync(world.ledgerPath).equals(bytesBefore)).toBe(true);

@@ -39,7 +39,7 @@ const EXAMPLES: Record<string, Example> = {
     told: ['04-03T12 drop settled firing globex 6000 of 6666'],
   },
   new_spend: {
-    says: 'initech has no record of February, which was read to its end. The alert is sent at its first 1,000 credits of March',
+    says: 'initech has no record of the last twelve months, and February was read to its end. The alert is sent at its first 1,000 credits of March',
     play: (world) =>
       months(world, '03-25', {
         old: { '2025-12-01': 10_000, '2026-01-01': 10_000, '2026-02-01': 10_000, '2026-03-01': 10_000 },

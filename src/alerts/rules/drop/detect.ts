@@ -59,6 +59,11 @@ function candidates({ settings }: Judging, look: PeriodLook): Conditions | null 
   };
 }
 
+/** Returns whether a tenant that stopped may only have paused, as it does out of habit. */
+function isHabitualPause(judging: Judging, tenant: TenantFacts, judgement: Judgement): boolean {
+  return judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isIntermittentTenant(judging, tenant);
+}
+
 function goneTenants(judging: Judging, { facts, all }: PeriodLook): number[] {
   const source = all
     ? 'tenant_usage prev'
@@ -96,7 +101,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
   // A tenant notified as renamed is not notified as a drop in later months.
   const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
   return {
-    judgement: goesOn || (said.verdict === 'holds' && isIntermittentTenant(judging, tenant)) ? clear(true) : said,
+    judgement: goesOn || isHabitualPause(judging, tenant, said) ? clear(true) : said,
     built,
     detail,
     threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,

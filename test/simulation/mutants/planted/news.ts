@@ -27,8 +27,8 @@ export const NEWS: Planted = {
     ],
     'second-outage-waits-for-a-day': [
       'of a second outage on one day nobody hears',
-      'const waitMs = alert.system !== null || change.passed ? 0',
-      'const waitMs = change.passed ? 0',
+      'const waitMs = alert.system !== null || change.isUrgent ? 0',
+      'const waitMs = change.isUrgent ? 0',
     ],
   },
   'src/alerts/state/alert-store.ts': {

@@ -53,6 +53,7 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     event: 'opened',
     episode: 1,
     level: 'likely',
+    severity: 'warning',
     notified_count: 0,
     open: 1,
     at,
@@ -73,7 +74,15 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     { delivery_key: 2, notification_id: 'al_2.1.ops', payload: '{"id":2}', state: 'fresh', ...delivery },
     { delivery_key: 3, notification_id: 'old', payload: '{}', state: 'delivered', ...delivery },
   ]);
-  const said = { revision: 1, event: 'opened', episode: 1, level: 'likely', notified_count: 0, measure: 7 };
+  const said = {
+    revision: 1,
+    event: 'opened',
+    episode: 1,
+    level: 'likely',
+    severity: 'warning',
+    notified_count: 0,
+    measure: 7,
+  };
   insert('delivery_members', [
     { delivery_key: 1, alert_key: FIRST, ...said },
     { delivery_key: 2, alert_key: SECOND, ...said },
