@@ -42,15 +42,15 @@ export interface RunAlertSettings {
 interface EvaluationSources {
   /** The channels that are notified. */
   routes: readonly ChannelRoute[];
-  /** What a replay keeps in memory of the whole history. */
+  /** History that a replay keeps in memory. */
   kept?: KeptHistory | undefined;
   priceOf?: CreditPricer | null;
 }
 
 /**
- * Evaluates the rules over what a run has changed, over periods that have settled since the last run, and over the
- * alerts that are open; stores the outcome with its notifications. Runs inside the transaction that applies the run,
- * so an alert exists exactly when the figures behind it do; a rule that throws is told as `job_failed`.
+ * Evaluates the rules for changed tenants, for periods that settled since the last run, and for open alerts. Stores the
+ * results and their notifications. Runs inside the transaction that applies the run, so that an alert exists exactly if
+ * its figures do. A rule that throws raises `job_failed`.
  */
 export function evaluateRun(
   merged: MergedRun,
@@ -83,7 +83,7 @@ export function evaluateRun(
   });
 }
 
-/** Says, last of all, whether all rules have looked at the run. */
+/** Raises or ends the alert about failing rules, then notifies channels. */
 function finished(book: AlertBook<NotifyContext>, fault: string | null): RunAlerts {
   book.observe(judgeJob({ job: 'alerting', detail: fault }));
   return notifyChannels(book);
@@ -133,11 +133,11 @@ class RunEvaluation {
   }
 
   evaluate(): void {
-    // What a complete run proves wrong goes first, or it would keep quiet what the same run has found.
+    // Alerts that a complete run disproves end first: they would inhibit the results of the same run.
     for (const alert of this.#open) {
       if (stopsReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
     }
-    // Who has stopped goes before newcomers, of which one may be its new id.
+    // Stopped tenants are judged before new ones: a new tenant may be their successor.
     this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') === true));
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
@@ -149,13 +149,13 @@ class RunEvaluation {
     this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') !== true));
   }
 
-  /** What the run itself says, and what becomes of alerts that are open. */
+  /** Judges the subjects that the run points to, then the open alerts. */
   #whatIsKnown(rules: readonly RuleName[]): void {
     for (const rule of rules) this.#inRun(rule);
     this.#reconsider(rules);
   }
 
-  /** Of a rule that has thrown nothing is looked at, so that nothing of it changes. */
+  /** Skips a rule that threw in this run, so that its alerts stay unchanged. */
   #of<T>(name: RuleName, look: (rule: Detection) => T): T | null {
     const rule = usageRule(name)?.detection;
     return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
@@ -169,7 +169,7 @@ class RunEvaluation {
     });
   }
 
-  /** Looks for subjects of which no alert is open yet: those that are will be looked at with what is known of them. */
+  /** Judges subjects without an open alert; those with one are judged together with it. */
   #inPeriod(look: PeriodLook): void {
     const { periodKey } = look.facts;
     const conditions = RULES.flatMap((name) => {
@@ -202,7 +202,7 @@ class RunEvaluation {
     if (seen !== null && (open !== undefined || seen.judgement.verdict === 'holds')) this.#observe(seen);
   }
 
-  /** Judges the open alerts of these rules again, but for those whose subject this run has looked at already. */
+  /** Judges the open alerts of these rules again, except for subjects already judged in this run. */
   #reconsider(rules: readonly RuleName[]): void {
     for (const alert of this.#open) {
       const { rule: name, periodKey } = alert;
@@ -227,14 +227,17 @@ class RunEvaluation {
     this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
   }
 
-  /** What has settled stands while no figure up to its month changes; but for other settings, which a replay does not get. */
+  /**
+   * Reports whether a settled alert is unchanged because no figure up to its month changed. A replay has constant
+   * settings.
+   */
   #standsAsSettled(kind: UsageKind | null, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
     if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || kind?.levels?.settled !== 'kept')
       return false;
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
-  /** Its period lies out of reach of the rules; of what changes in old months, its last change, too. */
+  /** Reports whether an alert's period left the window. For comparisons of readings, its last change counts, too. */
   #isForgotten(kind: UsageKind | null, alert: StoredAlert, periodKey: number): boolean {
     const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
     return Math.max(periodKey, kind?.compares === 'readings' ? changedIn : periodKey) < this.#periods.oldest;
@@ -244,7 +247,7 @@ class RunEvaluation {
     const key = subjectKey(seen);
     this.#seen.add(key);
     const open = this.#openByKey.get(key);
-    // What a service takes back and gives again night after night is told once, not nightly.
+    // A change that the service reverts and repeats every night is notified once.
     const isEnd = usageKind(seen.rule)?.compares === 'readings' && seen.judgement.verdict === 'clear';
     const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
     this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
@@ -264,7 +267,7 @@ function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject):
   return `${rule}.${periodKey}.${tenantKey}.${cause}`;
 }
 
-/** What a rule says of a tenant, or of a workspace in a period; null: nothing. */
+/** Judges a tenant, or a workspace in a period; null if the rule has no result. */
 export function askRule(
   judging: Judging,
   rule: RuleName,
@@ -284,7 +287,7 @@ export function askRule(
   return said && observation({ rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous, ...said });
 }
 
-/** What begins again and again ends when its figures have stood for so long. */
+/** A recurring alert ends only after its figures were unchanged for this long. */
 const STANDS_AFTER_MS = 7 * 86_400_000;
 
 const timesFired = prepared((db) => {
@@ -298,7 +301,7 @@ const lastChange = prepared((db) => {
   return db.select({ runKey: changedRunKey }).from(tenantUsage).where(isKey);
 });
 
-/** Whether an alert that has begun more than once is about figures that were changed less than a week ago. */
+/** Returns a function that reports whether an alert began more than once and its figures changed within a week. */
 function createRepeats(
   connection: LedgerDb,
   curves: Curves,

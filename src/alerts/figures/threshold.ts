@@ -16,7 +16,7 @@ export interface Threshold {
   minCredits: number;
 }
 
-/** What a jump is: at least `ratio` times the baseline, and `minCredits` more than it. */
+/** Size of a jump: at least `ratio` times the baseline, and at least `minCredits` above it. */
 export type JumpSize = Pick<AlertRuleSettings, 'ratio' | 'minCredits'>;
 
 /**
@@ -52,7 +52,7 @@ export function buildThreshold(period: Period, history: CreditHistory, settings:
   };
 }
 
-/** What a first period would have come to had it been used from its beginning on, rounded up: at least a day counts. */
+/** Extrapolates the credits of a first period to a whole month, rounded up. At least one day counts as active. */
 export function wholeMonth(credits: bigint, activeMs: number, lengthMs: number): bigint {
   const active = BigInt(Math.min(lengthMs, Math.max(DAY_MS, Math.round(activeMs))));
   return (credits * BigInt(lengthMs) + active - 1n) / active;

@@ -1,32 +1,32 @@
 import { BURSTY, type Week, weightOf } from './weekday-profile.ts';
 
-/** Since when a subject uses what it uses. */
+/** A subject's current usage level and when it began. */
 export interface Regime {
   /** Days since its rate changed; all that were read where it did not. */
   days: number;
-  /** What goes on: credits of a day of weight 1. */
+  /** Credits on a day of weight 1. */
   rate: number;
-  /** What it may go back to: what was before, where that may have been a burst or a pause. */
+  /** Rate to fall back to if the change was a short burst or pause. */
   back: number;
 }
 
-/** A change is looked for in so many of the latest days, and once more in those since the one that was found. */
+/** A change is searched in this many latest days, and once more in the days since the change that was found. */
 const MOST_DAYS = 59;
 const ROUNDS = 4;
 const DAYS_BEFORE = 28;
-/** Two rates differ when one is so many times the other, and by so many standard errors. */
+/** Two rates differ if one is at least this multiple of the other and LEAST_ERRORS standard errors away. */
 const LEAST_RATIO = 1.25;
 const LEAST_ERRORS = 3.5;
-/** So much of the higher rate is added to both: nobody tells nothing from next to nothing. */
+/** This share of the higher rate is added to both, so that tiny rates do not differ. */
 const ADDED = 0.02;
-/** Who has used less than what so many days weigh at a new rate has hardly begun with it. */
+/** A new rate counts in full once the days since the change weigh this much. */
 const YOUNG_WEIGHT = 1.5;
-/** A stretch of at most so many days may be one that comes and goes, when one before it went most of the way. */
+/** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MOST_PASSING = 14;
 const MOST_OF_WAY = 0.75;
-/** What has lasted for so few days may have been a burst. */
+/** A level this short (days) may be a burst. */
 const BURST_DAYS = 2;
-/** Days in which what was used counts half. */
+/** Half-life, in days, of the weights of past days. */
 const LONG_HALF_LIFE = 90;
 const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
@@ -113,7 +113,10 @@ function clearestChange(
   return clearest;
 }
 
-/** Whether a stretch as long and as far from what was usual came before, and was over within two weeks. */
+/**
+ * Reports whether a stretch of the same length and distance from the usual rate occurred before and ended within two
+ * weeks.
+ */
 function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   if (at > MOST_PASSING) return false;
   const now = sums.rate(0, at) ?? 0;
@@ -123,7 +126,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   for (let from = at; from + at <= length; from += 1) {
     const way = ((sums.rate(from, from + at) ?? usual) - usual) / (now - usual);
     if (way < MOST_OF_WAY / 2) {
-      // The first of them reaches back into what was usual, and so does the last.
+      // The first and the last window overlap with usual days.
       if (wentFar && lasted <= MOST_PASSING + 5 - at) return true;
       lasted = 0;
       wentFar = false;
@@ -135,7 +138,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   return false;
 }
 
-/** The mean of days, of which those count half that lie a half-life further back. */
+/** Returns the mean of days, with weights that halve with each half-life. */
 function fadingRate(
   days: readonly number[],
   week: Week,

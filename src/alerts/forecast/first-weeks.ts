@@ -4,24 +4,24 @@ import { wholeMonth } from '../figures/threshold.ts';
 import type { Curves } from './usage-history.ts';
 
 const DAY_MS = 86_400_000;
-/** Readings of so many days say what is usual. */
+/** Fewer days of readings do not show a usual rate. */
 const LEAST_DAYS = 14;
 const LATEST_DAYS = 5;
 
-/** What the first weeks of readings say of a tenant. */
+/** Usage of a tenant in its first weeks of readings. */
 export interface FirstWeeks {
   /** Credits of a whole month at their rate. */
   whole: bigint;
   days: number;
   /** Credits a day, rounded. */
   daily: bigint;
-  /** What a whole month comes to at the rate of the middle one of the latest five days: a month may begin with its busy days. */
+  /** Credits of a whole month at the median rate of the latest five days, because a month may begin with busy days. */
   latest: bigint;
 }
 
 /**
- * Reads what a tenant used from the first reading of its workspace to the end of the month before, or for two weeks where that is later.
- * Null before that, and of who used something on less than half of these days.
+ * Reads a tenant's usage from the workspace's first reading to the end of the previous month, or for two weeks if that
+ * is later. Null before that, and for a tenant active on less than half of these days.
  */
 export function firstWeeks(
   curves: Curves,

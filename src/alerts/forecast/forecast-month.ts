@@ -12,9 +12,8 @@ interface OpenMonth {
 }
 
 /**
- * Forecasts an open month. The workspace is forecast from its days as they are, a tenant from its days without the factor
- * that the tenants share, and a tenant that is active on few days by its habits. Returns null where there is too little
- * past.
+ * Forecasts an open month. The workspace is forecast from its days unchanged, a tenant from its days without the shared
+ * factor, and an intermittent tenant by its habits. Returns null with too little history.
  */
 export function forecastMonth(curves: Curves, month: OpenMonth): Outlook | null {
   const { sample, periodKey, tenantKey } = month;

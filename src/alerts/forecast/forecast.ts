@@ -3,14 +3,14 @@ import { type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type Week, weekOf, weightAhead, weightOf } from './weekday-profile.ts';
 
-/** Credits that an open month comes to. In eight cases of ten it lies from `low` to `high`. */
+/** Forecast of the credits of an open month. The result lies from `low` to `high` in eight of ten cases. */
 export interface Forecast {
   low: bigint;
   likely: bigint;
   high: bigint;
 }
 
-/** A forecast with what is reached as good as certainly; null where there are too few days for that. */
+/** A forecast with the credits that are almost certainly reached; null with too few days. */
 export interface Outlook extends Forecast {
   sure: bigint | null;
 }
@@ -22,13 +22,10 @@ const SURE = 0.2;
 /** Nothing is sure after fewer days, and that they differ little may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;
-/** Of what bursts have brought early such a part does not come again. */
+/** Share of early bursts that is not expected again. */
 const NOT_AGAIN = 0.5;
 
-/**
- * What an open month comes to: what it has, and a rest that goes on as it does now. Null where not even one day was read
- * from its beginning to its end.
- */
+/** Forecasts an open month: its credits plus a rest at the present rate. Null without one complete day of readings. */
 export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOTHING_SHARED): Outlook | null {
   const { days, elapsed, lengths } = past;
   if (days.length === 0) return null;
@@ -58,7 +55,10 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   };
 }
 
-/** Where an open month heads. `wavering` is so near to its limit that who waits goes on waiting; `near` from nine tenths of it on. */
+/**
+ * Direction of an open month. `inconclusive`: so near to its limit that a pending alert keeps waiting. `near`: from
+ * nine tenths of the limit.
+ */
 export type Heading = 'ahead' | 'wavering' | 'near' | 'behind' | 'unknown';
 
 export function headingOf(outlook: Outlook | null, limit: bigint): Heading {
@@ -71,17 +71,17 @@ export function headingOf(outlook: Outlook | null, limit: bigint): Heading {
 
 /** Days by which it is judged whether a subject's months repeat. */
 const FIT_DAYS = 35;
-/** The same day of the month before is so much nearer than the weekday. */
+/** The day of the month is used instead of the weekday if its error is below this share. */
 const NEARER = 0.85;
 const LATEST_DAYS = 10;
 /** Days at a new rate that are left out of that: in their month before it was another. */
 const MOST_SINCE = 14;
-/** The latest days are at most so many times those of the month before, or such a part of them, unless their rate has changed. */
+/** The latest days are compared with the previous month within this factor, unless their rate changed. */
 const MOST_TIMES = 4;
 
 /**
- * What is used in the rest of the month when it repeats one of the two before it, the lower one, at the level of the latest days. Null where
- * the weekdays of a subject foretell it better than the days of its months.
+ * Returns the rest of the month if it repeats the lower of the two previous months at the level of the latest days.
+ * Null if weekdays forecast the subject better than days of the month.
  */
 function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week, regime: Regime): number | null {
   const [, before, earlier] = lengths;
@@ -110,18 +110,18 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week, regime
   return likely.length === 0 ? null : Math.min(...likely);
 }
 
-/** A stretch of the past is beside what the days before it foretold. */
+/** Each past stretch is compared with this many days before it. */
 const FORETELLING_DAYS = 60;
 const MOST_STRETCHES = 20;
-/** Beside the own stretches there are so many of a subject whose days differ by chance alone. */
+/** Number of simulated stretches with ordinary variation, added to the subject's own. */
 const BY_CHANCE = 10;
-/** The rate is no better known than by so many days. */
+/** The rate is estimated from at most this many days. */
 const KNOWING_DAYS = 28;
-/** Nothing goes on quite as it was, and less so the longer it takes: variances, of all the rest and of each of its days. */
+/** Variance of every forecast, for the whole rest and for each of its days. */
 const UNKNOWN = 0.004;
 const UNKNOWN_A_DAY = 0.0005;
 
-/** What rests were beside what was foretold of them, ascending: the subject's own ones and those of chance. */
+/** Returns actual divided by forecast rests, ascending: the subject's own ones and simulated ones. */
 function factorsOf(
   days: readonly number[],
   { left, noise, regime }: { left: number; noise: number; regime: Regime },
@@ -141,7 +141,7 @@ function factorsOf(
   return factors.sort((a, b) => a - b);
 }
 
-/** What such a part of values lies below. */
+/** Returns the value below which this part of the values lies. */
 function quantile(ascending: readonly number[], part: number): number {
   const last = ascending.length - 1;
   const place = Math.max(0, Math.min(last, part * ascending.length - 0.5));
@@ -149,12 +149,12 @@ function quantile(ascending: readonly number[], part: number): number {
   return low + (high - low) * (place - Math.floor(place));
 }
 
-/** Of a gamma distribution around 1 (Wilson and Hilferty). */
+/** Returns a quantile of a gamma distribution with mean 1 (Wilson and Hilferty). */
 function gammaQuantile(variance: number, part: number): number {
   return Math.max(0, 1 - variance / 9 + (normalQuantile(part) * Math.sqrt(variance)) / 3) ** 3;
 }
 
-/** Of a normal distribution (Hastings), right to a two-hundredth. */
+/** Returns a quantile of the normal distribution (Hastings), accurate to 0.005. */
 function normalQuantile(part: number): number {
   const t = Math.sqrt(-2 * Math.log(Math.min(part, 1 - part)));
   const z = t - (2.30753 + 0.27061 * t) / (1 + 0.99229 * t + 0.04481 * t * t);

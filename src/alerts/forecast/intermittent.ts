@@ -69,7 +69,7 @@ export function forecastByHabit(
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
   const low = reached(LOW);
-  // Habits say less than a rate: a limit counts as reached only if nine cases of ten reach it.
+  // Habits are less certain than a rate: a limit counts as reached only in nine of ten cases.
   return { low, likely: reached(0.5), high: reached(HIGH), sure: low };
 }
 

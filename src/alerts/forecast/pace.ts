@@ -8,13 +8,13 @@ const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
 /** The pace must hold in each run over a day; the run at the same hour of the next day counts, a little early or late. */
 export const PACE_CONFIRM_MS = DAY_MS - 1_800_000;
 
-/** When the pace of a period begins to tell something: milliseconds after its start. */
+/** Returns the time after the start of a period from which its pace is judged, in milliseconds. */
 export function paceFromMs(lengthMs: number, minFraction: number): number {
   const { numerator, denominator } = decimalFraction(minFraction, 'alerts.pace_min_fraction');
   return Math.max(PACE_MIN_ELAPSED_MS, Math.ceil((lengthMs * Number(numerator)) / Number(denominator)));
 }
 
-/** Whether enough of an open period has passed to say where it heads. */
+/** Reports whether enough of an open period has passed to judge its pace. */
 export function paceIsTelling({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
   return !over && elapsedMs >= paceFromMs(lengthMs, minFraction);
 }

@@ -4,17 +4,17 @@ export interface Past {
   elapsed: number;
   /** Days that the open month has, and the two before it. */
   lengths: readonly [open: number, before: number, earlier: number];
-  /** What each of these two months added after as many days; null where that was not read. */
+  /** Credits that each of the two previous months added after the same number of days; null without a reading. */
   rests: readonly [before: number | null, earlier: number | null];
 }
 
 export const DAYS_BACK = 120;
-/** Who has used nothing for so many days begins anew. */
+/** A tenant starts over after this many days without usage. */
 const LONGEST_PAUSE = 28;
 
 /**
- * The days of a subject by what it had come to so many days ago; null where that was not read. Of one that had used nothing before, or
- * for four weeks, only the days after the one on which it began: that one was used in part.
+ * Returns the daily credits from cumulative readings; null readings end the series. For a subject without usage before,
+ * or within four weeks, the incomplete first day is left out.
  */
 export function readDays(reachedBefore: (daysAgo: number) => bigint | null): number[] {
   const days: number[] = [];
@@ -23,7 +23,7 @@ export function readDays(reachedBefore: (daysAgo: number) => bigint | null): num
   for (let day = 0; day < DAYS_BACK && idle < LONGEST_PAUSE; day += 1) {
     const earlier = reachedBefore(day + 1);
     if (earlier === null || later === null) break;
-    // What is taken back was not used.
+    // Withdrawn credits do not count as usage.
     days.push(Math.max(0, Number(later - earlier)));
     idle = later > earlier ? 0 : idle + 1;
     later = earlier;

@@ -27,7 +27,7 @@ interface Series {
   credits: BigInt64Array;
 }
 
-/** Keeps in memory what was looked up once: for a history that does not change while it is gone through again and again. */
+/** Caches readings in memory, for a history that does not change during repeated replays. */
 export function keptReadings(history: LedgerDb): Readings {
   const entries = history
     .prepare(

@@ -11,13 +11,10 @@ export function spanOf(fromMs: number, toMs: number): number {
   return Math.round((toMs - fromMs) / TOLERANCE_MS) * TOLERANCE_MS;
 }
 
-/**
- * A clock that was ahead for fewer runs than these, as they lie in time, does not move a moment: among them the chain says
- * which one was last.
- */
+/** A clock that was ahead for fewer runs than these does not move a moment: among them, the chain's order decides. */
 export const LATEST_RUNS = 100;
 
-/** What had been read by a moment: the last entry of the workspace's runs up to it. */
+/** The last entry read by a moment. */
 export interface LastRead {
   atMs: number;
   lastEntryId: number;
@@ -35,7 +32,7 @@ interface AppliedRun {
 }
 
 export interface RunTimes {
-  /** The last one by a moment; of those that ended latest the chain says which that was. */
+  /** Returns the last run by a moment; among the latest ones, the chain's order decides. */
   before(atMs: number): AppliedRun | undefined;
   /** The first one that came after another and ended between two moments. */
   after(runKey: number, fromMs: number, toMs: number): AppliedRun | undefined;
@@ -103,11 +100,11 @@ export function keptRunTimes(history: LedgerDb, workspaceKey: number): RunTimes 
   };
 }
 
-/** Where moments lie between the runs of a workspace; each is looked up once. */
+/** Finds the runs before and after moments; each is looked up once. */
 export class RunMoments {
   readonly #nowMs: number;
   readonly #runs: RunTimes;
-  /** By this moment no run had ended, and which was the first to end then: so it is of all moments before. */
+  /** A moment before the first run, and that run: both apply to all earlier moments. */
   #untouched: { byMs: number; first: AppliedRun | undefined } = { byMs: Number.NEGATIVE_INFINITY, first: undefined };
 
   constructor(runs: RunTimes, nowMs: number) {
@@ -124,7 +121,7 @@ export class RunMoments {
     if (run === undefined && !isUntouched) this.#untouched = { byMs: atMs, first: next };
     if (next !== undefined && next.atMs - atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(next), later: null };
     if (run === undefined) return null;
-    // The run that is under way has read what there is now.
+    // The run in progress has read the present figures.
     const later = next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next);
     return { earlier: this.#lastReadBy(run), later };
   });

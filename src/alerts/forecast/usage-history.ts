@@ -21,7 +21,7 @@ export interface CurveSources {
   connection: LedgerDb;
   workspaceKey: number;
   nowMs: number;
-  /** What is kept of the history; absent: each is looked up in it. */
+  /** Cached history; absent: each value is looked up. */
   kept?: KeptHistory | undefined;
 }
 
@@ -36,7 +36,7 @@ export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistor
   return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey), firstPeriods: new Map() };
 }
 
-/** The past of tenants, one seek in the entries' index a reading; what runs had read by a moment is looked up once. */
+/** Usage history of tenants, with one index seek for each reading. Moments of runs are looked up once. */
 export class Curves {
   readonly sources: CurveSources;
   readonly #moments: RunMoments;
@@ -61,9 +61,8 @@ export class Curves {
   }
 
   /**
-   * Where a moment of a period, so many days ago, lies between two readings, for conditions in SQL: the last entry of each,
-   * and how much of the way from the one to the other has passed. `later` is null for what stands now. Null without any
-   * reading by then.
+   * Returns the readings around a moment of a period, for SQL conditions: the last entry of each, and the fraction of
+   * the way between them. `later` is null for the present figures. Null without an earlier reading.
    */
   between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
     const { nowMs } = this.sources;
@@ -98,13 +97,13 @@ export class Curves {
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   }
 
-  /** When the run before another was applied: what that one saw first was used since then. */
+  /** Returns the end of the run before another: its new records were used since then. */
   readonly endBefore = oncePerKey((runKey: number): number | null => {
     const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
 
-  /** When the last run before this one was applied whose time is known; null when there is none. */
+  /** Returns the end of the last run before this one with a known time; null without one. */
   readonly lastRunMs = once((): number | null => {
     const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
@@ -174,7 +173,7 @@ export class Curves {
     };
   }
 
-  /** Credits at a moment, counted from the start of the open period: below zero for what lies before it. */
+  /** Returns the credits at a moment relative to the start of the open period: negative before it. */
   sinceStart(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
     const key = this.#monthAt(periodKey, atMs);
     const reached = this.reading(key, tenantKey, atMs);
@@ -205,7 +204,7 @@ export class Curves {
     const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
-    // Readings of a day that nobody read: on a straight line from the one to the other, from the period's start on.
+    // Between two readings, usage counts as even, from the start of the period.
     const fromMs = Math.max(earlier.atMs, startMs);
     const toMs = Math.min(later?.atMs ?? 0, endMs);
     if (later === null || toMs <= fromMs) return alone(earlier.lastEntryId);
@@ -218,7 +217,7 @@ export class Curves {
     };
   }
 
-  /** Where now lies and the days before it, seen from an open period: by places among the entries that end days of their month. */
+  /** Positions of now and of the previous days among the entries that end days of their month. */
   readonly #days = oncePerKey((daysBack: number) =>
     oncePerKey((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } =>
       this.#daysBack(periodKey, daysBack),
@@ -240,17 +239,17 @@ export class Curves {
     return { marks, ends };
   }
 
-  /** What a period comes to of all tenants. */
+  /** Totals of all tenants in a period. */
   readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));
 
-  /** To be asked where there is a past: the entries of a first run are as many as there are records. */
+  /** Called only with a past: a first run has as many entries as records. */
   readonly #totals = oncePerKey((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
     return this.#knownOf(periodKey, tenantKey)(NOW);
   }
 
-  /** What had been read up to an entry of the tenant that was looked at last: where runs are rare, many moments have one reading. */
+  /** Returns the credits by entry for the tenant read last: if runs are rare, many moments share one reading. */
   #knownOf(periodKey: number, tenantKey: number | null): (entryId: number) => bigint {
     if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
     const { periods } = this.#lastRead;
@@ -272,7 +271,7 @@ export class Curves {
   }
 }
 
-/** Stand for what is there now, and for what was there before any entry. */
+/** Special entry ids: the present figures, and none before the first entry. */
 const NOW = Number.MAX_SAFE_INTEGER;
 const NOTHING = -1;
 
@@ -301,7 +300,7 @@ const statementsOf = perConnection((connection) => ({
     )
     .safeIntegers()
     .raw(),
-  // Of a run whose clock was ahead, those after it show how late it was at most.
+  // The following runs bound the end of a run with a clock that was ahead.
   ends: connection
     .prepare(
       `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
@@ -373,7 +372,7 @@ const totalStatements = perConnection((history) => ({
     )
     .safeIntegers()
     .pluck(),
-  /** What applied runs have added to a period never changes, and is summed up once. */
+  /** Sums of applied runs never change, so each is computed once. */
   periods: oncePerKey((_: number): Totals => ({ runKey: 0, credits: 0n, lastEntryIds: [], totals: [] })),
 }));
 
@@ -390,7 +389,7 @@ interface RunEntries {
   lastEntryId: number;
 }
 
-/** Returns what all tenants together had come to in a period by an entry. */
+/** Returns the credits of all tenants in a period by an entry. */
 function totalsOf(history: LedgerDb, periodKey: number): (entryId: number) => bigint {
   const { runs, added, periods } = totalStatements(history);
   const known = periods(periodKey);

@@ -1,33 +1,33 @@
 import { sum } from './past-days.ts';
 
 export const WEEK_DAYS = 7;
-/** A day is compared with the others of its weekday in so many weeks. */
+/** Weeks of the same weekday that a day is compared with. */
 const WEEKS = 8;
 /** A weekday that weighs less is one without use. */
 const LEAST_WEIGHT = 0.02;
-/** Weekdays count when they leave so much of what days differ by without them. */
+/** Weekday weights are used if they leave at most this share of the variance. */
 const TELLING_PART = 0.7;
-/** One day of each weekday says nothing of it. */
+/** Fewer days do not show a weekday pattern. */
 const LEAST_DAYS = 21;
-/** A day's noise is how far it lies from the mean of so many days around it. */
+/** The noise of a day is its distance from the mean of this many days around it. */
 const AROUND_DAYS = 28;
 /** The latest days may be the beginning of something else: they are no noise. */
 const LATEST_DAYS = 4;
 const LEAST_NOISE = 0.04;
 
 export interface Week {
-  /** What each weekday weighs beside the mean of 1: that of the day which ended now first. */
+  /** Weights of weekdays with mean 1, starting with the day that ended last. */
   weights: readonly number[];
-  /** How far days lie from what their weekday says: a standard deviation, 1 being a usual day. */
+  /** Standard deviation of a day from its weekday's usage, relative to a usual day. */
   dayNoise: number;
-  /** The same as sums of days have it: what was used around midnight lies in two days, which say less than two others. */
+  /** The same for sums of days: usage around midnight makes neighbouring days dependent. */
   noise: number;
 }
 
 /** Days differ by more than a usual one: work is done in bursts. */
 export const BURSTY = 1;
 
-/** What the weekdays of a subject weigh, and how far its days differ beyond that. */
+/** Computes the weekday weights of a subject and the noise of its days. */
 export function weekOf(days: readonly number[]): Week {
   const parts = partsOfWeeks(days);
   const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualPart(parts, weekday));
@@ -43,7 +43,10 @@ export function weightOf({ weights }: Pick<Week, 'weights'>, day: number): numbe
   return weights[day % WEEK_DAYS] ?? 1;
 }
 
-/** What the next days weigh, the last one in part. The day that begins now is the one that ended six days ago. */
+/**
+ * Sums the weights of the next days, the last one in part. The first day has the weekday of the one that ended six days
+ * ago.
+ */
 export function weightAhead(week: Week, days: number): number {
   let weight = 0;
   for (let day = 0; day < days; day += 1) {
@@ -52,7 +55,7 @@ export function weightAhead(week: Week, days: number): number {
   return weight;
 }
 
-/** What each day is beside the mean of the week around it; null where nothing was used. */
+/** Returns each day divided by the mean of its week; null in weeks without usage. */
 function partsOfWeeks(days: readonly number[]): (number | null)[] {
   const length = Math.min(WEEK_DAYS, days.length);
   return days.slice(0, WEEKS * WEEK_DAYS).map((credits, day) => {
@@ -71,7 +74,7 @@ function middleMean(values: number[]): number {
   return sum(middle) / middle.length;
 }
 
-/** What a weekday is, but for one of its days. */
+/** Returns a weekday's usual part, optionally without one of its days. */
 function usualPart(parts: readonly (number | null)[], weekday: number, without: number | null = null): number {
   const own: number[] = [];
   for (let day = weekday; day < parts.length; day += WEEK_DAYS) {
@@ -81,12 +84,12 @@ function usualPart(parts: readonly (number | null)[], weekday: number, without: 
   return middleMean(own);
 }
 
-/** Whether each day is nearer to the other days of its weekday than to a day like any other. */
+/** Reports whether days are closer to their weekday than to an average day. */
 function isForetold(parts: readonly (number | null)[], usual: readonly number[]): boolean {
   const apart = (partOf: (day: number) => number) =>
     sum(parts.map((part, day) => (part === null ? 0 : (part - partOf(day)) ** 2)));
   const most = apart(() => 1) * TELLING_PART;
-  // Few come so far: to leave a day out for each of them is what costs.
+  // The cheap test comes first: leaving out each day is slow.
   return (
     apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualPart(parts, day % WEEK_DAYS, day)) < most
   );
@@ -94,7 +97,7 @@ function isForetold(parts: readonly (number | null)[], usual: readonly number[])
 
 function noiseOf(days: readonly number[], weights: readonly number[]): { dayNoise: number; noise: number } {
   const from = Math.min(LATEST_DAYS, Math.floor(days.length / 2));
-  // What all days up to each have used and weigh: the days around it are asked for again and again.
+  // Running totals of usage and weight, because the days around each day are summed repeatedly.
   const usedBy = [0];
   const weighsBy = [0];
   for (const [day, used] of days.entries()) {

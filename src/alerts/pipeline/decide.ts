@@ -95,7 +95,7 @@ function changeSince(
   }
   const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[last.level];
   if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', notifiedCount: 0 };
-  // What has become worth waking someone for does not wait for a day to pass.
+  // A change to critical is sent at once.
   if (alert.severity === 'critical' && last.severity === 'warning') {
     return { event: 'worse', notifiedCount: 0, isUrgent: true };
   }

@@ -6,10 +6,10 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 const SETTLED_DAYS = 7;
 
 /**
- * SQL for the rows of `alerts` (named `a`) that somebody can still act on. Not among them: alerts that wait to be
- * confirmed; acknowledged alerts of a settled month; alerts that settled more than seven days ago; conditions that the
- * first sync of a workspace found, until they change; alerts with the feedback `false`, until they begin again; alerts of
- * a workspace that another ledger reads now.
+ * SQL condition for rows of `alerts` (named `a`) that may need action. Excluded are alerts that await confirmation,
+ * acknowledged alerts of a settled month, alerts that settled more than seven days ago, unchanged baselines of the
+ * first sync, alerts with the feedback `false` until they begin again, and alerts of a workspace that another ledger
+ * reads.
  */
 export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))

@@ -20,8 +20,8 @@ const longHistory = perRun(({ curves, merged }: Judging) => {
 });
 
 /**
- * Returns whether the months of a tenant say little about each other: it used credits on fewer than ten days of the
- * month before this period, or has paused twice for two weeks or more.
+ * Reports whether a tenant's months say little about each other: it was active on fewer than ten days of the previous
+ * month, or paused twice for two weeks or more.
  */
 export function isIntermittentTenant(judging: Judging, { periodKey, tenantKey }: TenantFacts): boolean {
   const days = longHistory(judging).of(tenantKey);

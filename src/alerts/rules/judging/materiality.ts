@@ -20,15 +20,15 @@ interface Increase {
   tenantKey: number | null;
   current: bigint;
   baseline: bigint;
-  /** Null for a month that is over, or without a forecast. */
+  /** Null for a month that is over, and without a forecast. */
   outlook: Outlook | null;
 }
 
 /**
- * Sets the severity of a finding of growth by what it is worth. It is critical if the increase to date, or by the low end
- * of the forecast, is at least `critical_share` of the workspace's previous month: in money where a rate card prices the
- * tenant, else in credits. `critical_amount` replaces that share where it is set and a card prices the tenant. A settled
- * finding is a record, and always a warning.
+ * Sets the severity of growth by its value. It is critical if the increase to date, or by the low end of the forecast,
+ * is at least `critical_share` of the workspace's previous month: in money if a rate card prices the tenant, otherwise
+ * in credits. `critical_amount` replaces the share if it is set and a card prices the tenant. A settled finding is a
+ * record and always a warning.
  */
 export function byMateriality(judging: Judging, judgement: Judgement, increase: Increase): Judgement {
   if (judgement.verdict !== 'holds') return judgement;

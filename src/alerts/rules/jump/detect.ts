@@ -36,7 +36,7 @@ function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Condi
   const where = `(prev.credits_used > 0 AND (${jumped}))
     OR (coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @elapsed * @floor)`;
   const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
-  // Where the recent days begin in the entries.
+  // The entries at which the recent days begin.
   const recent = tells ? curves.between(periodKey, RECENT_DAYS) : null;
   if (recent === null) return { where, values };
   const surged = 'prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used';
@@ -120,8 +120,8 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
 }
 
 /**
- * Returns the threshold of a tenant that its previous month says little about: one that is active on few days, pauses out
- * of habit, or used nothing in that month. Null for any other tenant, and where it used nothing within a year.
+ * Returns the threshold of a tenant with an unusual previous month: one active on few days, with habitual pauses, or
+ * without usage in that month. Null for other tenants, and without usage within a year.
  */
 function habitualThreshold(judging: Judging, tenant: TenantFacts, own: AlertRuleSettings): Threshold | null {
   const returns = (tenant.previous?.credits ?? 0n) <= 0n;
@@ -138,7 +138,7 @@ function habitualThreshold(judging: Judging, tenant: TenantFacts, own: AlertRule
   return built === null ? null : { ...built, period: addPeriods(period, -month.monthsBefore) };
 }
 
-/** Only a month that is ahead of a straight line to its limit, or whose latest days stand out, begins to wait. */
+/** Reports whether a month may start to wait: it is ahead of a straight line to its limit, or its latest days stand out. */
 function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit: bigint): boolean {
   const { periodKey, tenantKey, previous } = tenant;
   const { phase } = factsOf(periodKey);
@@ -148,7 +148,7 @@ function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit
   return before !== null && Number(current - before) >= SURGE_PART * Number(previous?.credits ?? 0n);
 }
 
-/** Whether the forecast increase costs less than somebody wants to hear of; false where no card prices it. */
+/** Reports whether the forecast increase costs less than the configured minimum; false without a rate card. */
 function isSmallMoney(judging: Judging, { periodKey, tenantKey }: TenantFacts, built: Threshold | null): boolean {
   const { factsOf, settings, tenantId, priceOf } = judging;
   const tenant = tenantId(tenantKey);

@@ -12,16 +12,15 @@ export interface JumpInput {
   phase: PeriodPhase;
   /** The level of the alert that fires already; null when none does. */
   firing: Level | null;
-  /** Of an open period, nothing is foretold before this fraction of it has passed. */
+  /** Fraction of an open period that must pass before it is forecast. */
   paceMinFraction: number;
-  /** What an open period comes to; asked only when nothing else decides. Null: there is no past to compare with. */
+  /** Forecast of an open period, computed only if nothing else decides. Null: no history to compare with. */
   outlook: (() => Outlook | null) | null;
 }
 
 /**
- * Tells whether credits jumped against what they are compared with, in three levels: `likely` while an open period heads
- * for the threshold, `happened` once the credits used so far are over it, `settled` when the period has settled. There is
- * no jump without something to compare with.
+ * Judges a jump in three levels: `likely` while an open period heads for the threshold, `happened` once its credits are
+ * over it, `settled` once the period has settled. Without a compared figure, there is no jump.
  */
 export function judgeJump(input: JumpInput): Judgement {
   const { current, previous, threshold, phase } = input;
@@ -35,7 +34,7 @@ export function judgeJump(input: JumpInput): Judgement {
     return holds({ level, severity: 'critical', threshold: limit, measure: current });
   }
   if (phase.settled && phase.over) {
-    // What a settled month has not reached, it never jumped to, however close it came; only a settled alert wavers.
+    // A settled month below its limit is no jump, however close; only a settled alert stays undecided.
     return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
   // A loss is no growth, whatever the rest of the month brings.
@@ -60,7 +59,7 @@ export function judgeJump(input: JumpInput): Judgement {
     });
   }
   if (heading === 'wavering') return { ...WAVERING, measure: likely };
-  // Where nothing says where it heads, what is there decides.
+  // Without a forecast, the present figures decide.
   if (heading === 'unknown') return current * 10n < limit * 9n ? over : UNDECIDED;
   return heading === 'behind' ? over : { ...UNDECIDED, measure: likely };
 }

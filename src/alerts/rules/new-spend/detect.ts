@@ -31,7 +31,7 @@ const hadBefore = preparedSql(
   'pluck',
 );
 
-/** To be asked after all that have stopped: it may be the new id of one. */
+/** Judged after all stopped tenants, because a new one may be a successor. */
 function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
   const { factsOf, settings, tenantId, connection } = judging;
   const { periodKey, tenantKey } = tenant;
@@ -58,7 +58,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
     outlook: forecast,
     current: (tenant.current ?? NO_USAGE).credits,
   });
-  // Whose new id the open alert says that it is.
+  // The predecessor named by the open alert.
   const told = known?.former() ?? null;
   const found = told !== null && isGone(judging, periodKey, told) ? told : renames(judging).formerOf(tenantKey);
   const former = judgement.verdict === 'holds' ? found : told;
@@ -72,7 +72,7 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
 }
 
 const lastUseOf = preparedSql(
-  // By the periods of the workspace: nothing leads from a tenant to its usage.
+  // Reads the periods of the workspace, because no index leads from a tenant to its usage.
   `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
        WHERE p.period_key < ? AND p.workspace_key = ? AND u.credits_used > 0
        ORDER BY p.period DESC LIMIT 1`,
@@ -91,20 +91,20 @@ export interface NewSpendInput {
   previous: PreviousPeriod;
   /** The period before had credits once: its record was withdrawn, or it was closed with some. */
   hadCredits: boolean;
-  /** Credits below which a newcomer is no news. */
+  /** Credits below which a new tenant is not notified. */
   floor: bigint;
-  /** What the open period comes to; null when nothing says so. Asked only of one that is news. */
+  /** Forecast of the open period; null without one. Computed only for a finding. */
   likely: () => bigint | null;
 }
 
 /**
- * A tenant that uses credits in a period and had none in the one before: no record, or one of zero. There is no ratio
- * to form, so the floor alone decides. Says nothing while the period before may just not have been read to its end.
+ * Judges a tenant with credits in a period and none in the previous one: no record, or zero. Without a ratio, only the
+ * floor decides. Undecided while the previous period may be incomplete.
  */
 export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: NewSpendInput): Judgement {
   if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
   if (current > 0n && current >= floor) {
-    // It has grown when more is to be expected than was told: that its month goes on is no growth.
+    // Growth counts only beyond the notified forecast: an open month always grows.
     const expected = likely();
     const measure = expected !== null && expected > current ? expected : current;
     return holds({ level: 'happened', severity: 'warning', threshold: floor, measure });

@@ -1,20 +1,20 @@
 import { spanOf } from '../../forecast/run-moments.ts';
 
 const DAY_MS = 86_400_000;
-/** A newcomer that begins later after the last use of another is not its new id. */
+/** A new tenant that begins later than this after another's last use is not its successor. */
 const BEGINS_WITHIN_MS = 7 * DAY_MS;
 /** The last use of the one and the first of the other are read at different times. */
 const SLACK_MS = DAY_MS;
-/** So long a stop waits for the newcomer to come to its floor: both are told as one, or the stop is told. */
+/** A stop waits this long for a successor to reach its floor. Then both are notified as one, or the stop alone. */
 export const AWAITED_MS = 7 * DAY_MS;
 
-/** Whether a newcomer, seen first at `beganMs`, goes on where another one stopped, which used credits last at `lastMs`. */
+/** Reports whether a new tenant, first seen at `beganMs`, may succeed one that stopped at `lastMs`. */
 export function goesOnFor({ beganMs, lastMs, nowMs }: { beganMs: number; lastMs: number; nowMs: number }): boolean {
   const apartMs = spanOf(lastMs, beganMs);
   return apartMs >= -SLACK_MS && apartMs <= BEGINS_WITHIN_MS && spanOf(beganMs, nowMs) >= DAY_MS;
 }
 
-/** By a third more or less: what is used on a few days is no better known. */
+/** Reports whether two daily rates differ by at most a third; a few days do not show more. */
 export function isOfVolume(newDaily: bigint, daily: bigint): boolean {
   return daily > 0n && newDaily * 3n >= daily * 2n && newDaily * 3n <= daily * 4n;
 }

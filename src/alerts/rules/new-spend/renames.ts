@@ -9,7 +9,7 @@ import type { Former } from '../observation.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
 
 const DAY_MS = 86_400_000;
-/** Where more stop at once, nobody is told of pairs. */
+/** With more stops at once, no pairs are searched. */
 const MOST_LOOKS = 100;
 
 interface Newcomer {
@@ -19,7 +19,7 @@ interface Newcomer {
   beganMs: number | null;
 }
 
-// In the words of the index. What was told of a newcomer stands, also when its month is no longer looked at.
+// SQL in the form of the index. Notified pairs remain, also after their month left the window.
 const OF_NEWCOMERS = `FROM alerts WHERE rule = 'new_spend' AND coalesce(workspace_key, 0) = @workspaceKey
   AND coalesce(period_key, 0)`;
 
@@ -45,7 +45,7 @@ const statementsOf = perConnection((connection) => ({
     .pluck(),
 }));
 
-/** Tenants that have stopped, and the newcomers that go on for them. One newcomer goes on for one. */
+/** Pairs of stopped tenants and their successors; each successor has one predecessor. */
 class Renames {
   readonly #judging: Judging;
   readonly #found = new Map<number, Former>();
@@ -69,19 +69,19 @@ class Renames {
     );
   }
 
-  /** Whether a newcomer of about that period is told as the new id of a tenant. */
+  /** Reports whether a tenant's successor was notified in about that period. */
   isTold(periodKey: number, tenantKey: number): boolean {
     return this.#pairs(periodKey).has(tenantKey);
   }
 
-  /** The tenant whose new id a newcomer is, as this run has found. */
+  /** Returns the predecessor of a new tenant that this run found. */
   formerOf(tenantKey: number): Former | null {
     return this.#found.get(tenantKey) ?? null;
   }
 
   /**
-   * Looks for the newcomer that goes on for a tenant that stopped, the one that uses most nearly as much: whether it is told
-   * already, or is still to come to its floor. Null without one, and where it goes on more nearly for another one.
+   * Finds the successor of a stopped tenant, the one with the closest usage. Reports whether it was notified or has yet
+   * to reach its floor. Null without one, or if it fits another tenant better.
    */
   look(
     periodKey: number,
