@@ -389,7 +389,7 @@ const VIEWS = {
       workspace_id: 'NULL: about the ledger as a whole.',
       revision: '1, 2, 3 ... by alert.',
       at: NAMED,
-      event: '`pending`, `fired`, `escalated`, `eased`, `grown`, `told`, `acknowledged`, `resolved` or `expired`.',
+      event: '`pending`, `fired`, `escalated`, `eased`, `grown`, `notified`, `acknowledged`, `resolved` or `expired`.',
       level: 'That of then.',
       state: 'That of then.',
       current_credits: 'Credits in the month when the rule was evaluated. NULL without a month.',

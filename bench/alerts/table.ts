@@ -38,7 +38,7 @@ const ROWS: readonly Row[] = [
   ['open alerts at the end', '<= 15', ({ openAlerts }) => (openAlerts === null ? '-' : String(openAlerts))],
 ];
 
-/** The program's results: a row for each measure, a column for each seed, and the sum (the most, for counts of one year). */
+/** The program's results: a row for each magnitude, a column for each seed, and the sum (the most, for counts of one year). */
 export function programTable(seeds: readonly number[], cards: readonly Scorecard[]): string {
   const columns = [...cards, sumScorecards(cards)];
   const head = ['', 'target', ...seeds.map((seed) => `seed ${seed}`), 'all'];

@@ -10,26 +10,26 @@ import { and, count, eq, prepared, sql } from '../ledger/store/schema/drizzle.ts
 import { periodKeyOf } from '../ledger/store/schema/keys.ts';
 import { tenantUsage } from '../ledger/store/schema/run-tables.ts';
 import { NO_USAGE, type UsageFigures } from './figures/usage-figures.ts';
-import { Curves, type KeptHistory } from './forecast/usage-history.ts';
+import { type KeptHistory, UsageHistory } from './forecast/usage-history.ts';
 import { notifyChannels } from './outbox/notify-channels.ts';
 import type { NotifyContext } from './pipeline/notify-context.ts';
 import type { ChannelRoute } from './pipeline/route.ts';
+import { findCandidates, type PeriodLook } from './rules/context/candidates.ts';
+import { createPeriodFacts } from './rules/context/period-facts.ts';
+import { createRuleContext, type RuleContext, type TenantFacts } from './rules/context/rule-context.ts';
+import { blaming, evaluateRules, type Faults } from './rules/context/rule-fault.ts';
+import { RunPeriods } from './rules/context/run-periods.ts';
+import { tenantSettings } from './rules/context/tenant-settings.ts';
 import { judgeJob } from './rules/job-failed/detect.ts';
 import { clear, UNDECIDED } from './rules/judgement.ts';
-import { findCandidates, type PeriodLook } from './rules/judging/candidates.ts';
-import { createJudging, type Judging, type TenantFacts } from './rules/judging/judging.ts';
-import { createPeriodFacts } from './rules/judging/period-facts.ts';
-import { blaming, evaluateAll, type Faults } from './rules/judging/rule-fault.ts';
-import { RunPeriods } from './rules/judging/run-periods.ts';
-import { tenantSettings } from './rules/judging/tenant-settings.ts';
 import type { UsageKind } from './rules/kind.ts';
 import { type AlertSubject, type Observation, observation } from './rules/observation.ts';
-import type { Detection, Known } from './rules/rule.ts';
+import type { Detection, OpenAlert } from './rules/rule.ts';
 import { stopsReading, usageKind, usageRule, usageRulesWith } from './rules/rules.ts';
 import { AlertBook } from './state/alert-book.ts';
 import type { RunAlerts } from './state/alert-change.ts';
 import type { StoredAlert } from './state/alert-store.ts';
-import { readBasis } from './state/rule-snapshot.ts';
+import { readSnapshot } from './state/rule-snapshot.ts';
 
 export interface RunAlertSettings {
   rules: AlertSettings;
@@ -73,7 +73,7 @@ export function evaluateRun(
       routes,
       priceOf,
     });
-  return evaluateAll(connection, {
+  return evaluateRules(connection, {
     withoutFaulty(faults) {
       const book = open();
       new RunEvaluation(merged, settings, { book, faults, kept, priceOf }).evaluate();
@@ -104,7 +104,7 @@ class RunEvaluation {
   readonly #open: readonly StoredAlert[];
   readonly #openByKey: ReadonlyMap<string, StoredAlert>;
   readonly #isRepeated: (alert: StoredAlert) => boolean;
-  readonly #judging: Judging;
+  readonly #context: RuleContext;
   readonly #periods: RunPeriods;
   readonly #seen = new Set<string>();
   readonly #isReplay: boolean;
@@ -119,17 +119,17 @@ class RunEvaluation {
     this.#isReplay = kept !== undefined;
     this.#open = book.open();
     this.#openByKey = new Map(this.#open.map((alert) => [subjectKey(alert), alert]));
-    const curves = new Curves({ connection, workspaceKey, nowMs, kept });
-    this.#isRepeated = createRepeats(connection, curves, nowMs);
-    this.#judging = createJudging({
+    const usageHistory = new UsageHistory({ connection, workspaceKey, nowMs, kept });
+    this.#isRepeated = createRepeats(connection, usageHistory, nowMs);
+    this.#context = createRuleContext({
       merged,
-      curves,
+      usageHistory,
       priceOf,
       settings: tenantSettings(settings.rules),
       factsOf: createPeriodFacts(connection, { workspaceKey, nowMs, settleHours }),
       tenantId: oncePerKey((tenantKey: number) => book.tenantId(tenantKey)),
     });
-    this.#periods = new RunPeriods(this.#judging, lookbackPeriods);
+    this.#periods = new RunPeriods(this.#context, lookbackPeriods);
   }
 
   evaluate(): void {
@@ -163,8 +163,8 @@ class RunEvaluation {
 
   #inRun(name: RuleName): void {
     this.#of(name, (rule) => {
-      for (const { periodKey, tenantKey, before } of rule.inRun?.(this.#judging, this.#periods.current) ?? []) {
-        this.#judge(name, tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey), before);
+      for (const { periodKey, tenantKey, before } of rule.inRun?.(this.#context, this.#periods.current) ?? []) {
+        this.#judge(name, tenantKey === null ? periodKey : this.#context.read(periodKey, tenantKey), before);
       }
     });
   }
@@ -173,22 +173,22 @@ class RunEvaluation {
   #inPeriod(look: PeriodLook): void {
     const { periodKey } = look.facts;
     const conditions = RULES.flatMap((name) => {
-      const own = this.#of(name, (rule) => rule.candidates?.(this.#judging, look) ?? null);
+      const own = this.#of(name, (rule) => rule.candidates?.(this.#context, look) ?? null);
       return own === null ? [] : [{ name, own }];
     });
     const isNew = (rule: RuleName, tenantKey: number | null) =>
       !this.#openByKey.has(subjectKey({ rule, periodKey, tenantKey }));
     const all = conditions.map(({ own }) => own);
-    for (const { tenant, fits } of findCandidates(this.#judging, look, all)) {
+    for (const { tenant, fits } of findCandidates(this.#context, look, all)) {
       for (const [place, { name }] of conditions.entries()) {
         if (fits[place] && isNew(name, tenant.tenantKey)) this.#of(name, () => this.#judge(name, tenant));
       }
     }
     for (const name of RULES) {
       this.#of(name, (rule) => {
-        for (const tenantKey of rule.inPeriod?.(this.#judging, look) ?? []) {
+        for (const tenantKey of rule.inPeriod?.(this.#context, look) ?? []) {
           if (!isNew(name, tenantKey)) continue;
-          this.#judge(name, tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey));
+          this.#judge(name, tenantKey === null ? periodKey : this.#context.read(periodKey, tenantKey));
         }
       });
     }
@@ -198,7 +198,7 @@ class RunEvaluation {
   #judge(rule: RuleName, subject: TenantFacts | number, before?: UsageFigures): void {
     const { periodKey, tenantKey } = typeof subject === 'number' ? { periodKey: subject, tenantKey: null } : subject;
     const open = this.#openByKey.get(subjectKey({ rule, periodKey, tenantKey }));
-    const seen = askRule(this.#judging, rule, subject, open === undefined ? null : knownOf(open), before);
+    const seen = askRule(this.#context, rule, subject, open === undefined ? null : knownOf(open), before);
     if (seen !== null && (open !== undefined || seen.judgement.verdict === 'holds')) this.#observe(seen);
   }
 
@@ -221,8 +221,8 @@ class RunEvaluation {
     }
     if (this.#isReplay && this.#standsAsSettled(kind, alert, periodKey)) return;
     const { tenantKey } = alert;
-    const subject = tenantKey === null ? periodKey : this.#judging.read(periodKey, tenantKey);
-    const seen = askRule(this.#judging, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
+    const subject = tenantKey === null ? periodKey : this.#context.read(periodKey, tenantKey);
+    const seen = askRule(this.#context, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
     const isPast = seen.phase?.settled === true && kind?.levels?.settled === 'ends';
     this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
   }
@@ -254,9 +254,9 @@ class RunEvaluation {
   }
 }
 
-function knownOf({ state, level, measure, previous, basis }: StoredAlert): Known {
-  const former = () => readBasis(basis).former;
-  return { firing: state === 'pending' ? null : level, measure, previous, former };
+function knownOf({ state, level, magnitude, previous, basis }: StoredAlert): OpenAlert {
+  const predecessor = () => readSnapshot(basis).predecessor;
+  return { firing: state === 'pending' ? null : level, magnitude, previous, predecessor };
 }
 
 function withoutFigures({ rule, periodKey, tenantKey, cause }: StoredAlert): Observation {
@@ -269,22 +269,24 @@ function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject):
 
 /** Judges a tenant, or a workspace in a period; null if the rule has no result. */
 export function askRule(
-  judging: Judging,
+  context: RuleContext,
   rule: RuleName,
   subject: TenantFacts | number,
-  known: Known | null,
+  known: OpenAlert | null,
   before?: UsageFigures,
 ): Observation | null {
   const asked = usageRule(rule)?.detection;
   if (typeof subject === 'number') {
-    const said = asked?.ofWorkspace?.(judging, subject, known) ?? null;
-    const { phase } = judging.factsOf(subject);
-    return said && observation({ rule, periodKey: subject, tenantKey: null, phase, ...said });
+    const result = asked?.ofWorkspace?.(context, subject, known) ?? null;
+    const { phase } = context.factsOf(subject);
+    return result && observation({ rule, periodKey: subject, tenantKey: null, phase, ...result });
   }
   const { periodKey, tenantKey, current, previous } = subject;
-  const said = asked?.ofTenant?.(judging, subject, known, before) ?? null;
-  const { phase } = judging.factsOf(periodKey);
-  return said && observation({ rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous, ...said });
+  const result = asked?.ofTenant?.(context, subject, known, before) ?? null;
+  const { phase } = context.factsOf(periodKey);
+  return (
+    result && observation({ rule, periodKey, tenantKey, phase, current: current ?? NO_USAGE, previous, ...result })
+  );
 }
 
 /** A recurring alert ends only after its figures were unchanged for this long. */
@@ -304,14 +306,14 @@ const lastChange = prepared((db) => {
 /** Returns a function that reports whether an alert began more than once and its figures changed within a week. */
 function createRepeats(
   connection: LedgerDb,
-  curves: Curves,
+  usageHistory: UsageHistory,
   nowMs: number,
 ): (alert: { alertKey: number; periodKey: number | null; tenantKey: number | null }) => boolean {
   return ({ alertKey, periodKey, tenantKey }) => {
     if ((timesFired(connection).get({ alertKey })?.times ?? 0) < 2) return false;
     const runKey = lastChange(connection).get({ periodKey, tenantKey })?.runKey;
     // A run that is under way has no time yet.
-    const changedMs = runKey === undefined ? null : curves.endOf(runKey);
+    const changedMs = runKey === undefined ? null : usageHistory.endOf(runKey);
     return (ageMs(changedMs, nowMs) ?? 0) < STANDS_AFTER_MS;
   };
 }

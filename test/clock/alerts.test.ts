@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import { addSilence } from '../../src/alerts/actions.ts';
 import { evaluateJob } from '../../src/alerts/evaluate-system.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/forecast/run-moments.ts';
-import { Curves } from '../../src/alerts/forecast/usage-history.ts';
+import { UsageHistory } from '../../src/alerts/forecast/usage-history.ts';
 import { acceptAll } from '../../src/alerts/outbox/accept-all.ts';
 import { nextSummaryMs } from '../../src/alerts/pipeline/route.ts';
 import { readSilences } from '../../src/alerts/pipeline/silence.ts';
 import type { Judgement } from '../../src/alerts/rules/judgement.ts';
-import { advance, type JudgingContext } from '../../src/alerts/state/lifecycle.ts';
+import { advance, type LifecycleContext } from '../../src/alerts/state/lifecycle.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { answerWaiting } from '../support/messages.ts';
@@ -20,7 +20,7 @@ import { playTable, shownBy } from './jumps.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const PENDING = { level: 'likely', severity: 'warning', measure: 5n };
+const PENDING = { level: 'likely', severity: 'warning', magnitude: 5n };
 
 playTable([
   {
@@ -48,7 +48,7 @@ playTable([
     play(jump) {
       const { wrong, right } = shownBy(jump);
       const judgement = { verdict: 'holds', finding: { ...PENDING, confirmAfterMs: HOUR_MS } } as Judgement;
-      const at = (nowMs: number): JudgingContext => ({ nowMs, runKey: 1, seeding: false, waits: () => false });
+      const at = (nowMs: number): LifecycleContext => ({ nowMs, runKey: 1, seeding: false, waits: () => false });
       const begun = advance(null, judgement, at(wrong));
       const seen = advance(begun?.status ?? null, judgement, at(right));
       expect(seen).toMatchObject({ change: null, status: { state: 'pending' } });
@@ -142,8 +142,8 @@ playTable([
       for (const nowMs of [wrong, wrong + MINUTE_MS, right, right + HOUR_MS]) {
         await publish(connection, [usageRecord('acme', 1)], { nowMs });
       }
-      const curves = new Curves({ connection, workspaceKey: 1, nowMs: right + DAY_MS });
-      expect([1, 2, 3, 4, 5].map((runKey) => curves.endOf(runKey))).toEqual([
+      const usageHistory = new UsageHistory({ connection, workspaceKey: 1, nowMs: right + DAY_MS });
+      expect([1, 2, 3, 4, 5].map((runKey) => usageHistory.endOf(runKey))).toEqual([
         right,
         right,
         right,
@@ -160,8 +160,8 @@ playTable([
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: right - HOUR_MS });
       await publish(connection, [usageRecord('acme', 2)], { nowMs: wrong });
-      const curves = new Curves({ connection, workspaceKey: 1, nowMs: right });
-      expect(curves.lastRunMs()).toBe(right - HOUR_MS);
+      const usageHistory = new UsageHistory({ connection, workspaceKey: 1, nowMs: right });
+      expect(usageHistory.lastRunMs()).toBe(right - HOUR_MS);
     },
   },
 ]);

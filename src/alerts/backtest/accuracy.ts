@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/durations.ts';
 import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { usageRulesWith } from '../rules/rules.ts';
@@ -21,8 +22,6 @@ interface ForecastAccuracy {
   /** Median of the forecast remainder divided by the actual remainder; null if no credits followed. */
   forecastToActual: number | null;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Reads it from a ledger in which the history has been replayed. */
 export function readAccuracy(

@@ -43,6 +43,6 @@ function undelivered(connection: LedgerDb, channel: string): string {
     )
     .get({ channel }) as { pending: number; newest: string | null };
   if (pending === 0) return '';
-  const said = newest === null ? '' : `; the newest is "${newest.replace(/\.$/, '')}"`;
-  return ` ${counted(pending, 'alert was', 'alerts were')} not delivered${said}`;
+  const newestSentence = newest === null ? '' : `; the newest is "${newest.replace(/\.$/, '')}"`;
+  return ` ${counted(pending, 'alert was', 'alerts were')} not delivered${newestSentence}`;
 }

@@ -9,7 +9,7 @@ import type { HttpChannelDeps } from './webhook-channel.ts';
  * Teams refuses a message of more than 28 kB (28,672 bytes), and counts more than is sent: it counted 28,897 for a request of
  * 24,453 bytes, and up to half as much again for one with many elements.
  */
-const MAX_BODY_BYTES = 18_000;
+const MAX_CARD_BYTES = 18_000;
 const SUMMARY_BYTES = 4_000;
 /** The commands of `Next:` together. */
 const NEXT_BYTES = 3_000;
@@ -60,7 +60,7 @@ function teamsMessage(view: MessageView, notificationId: string): object {
       attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }],
     };
   };
-  const room = MAX_BODY_BYTES - sizeOf(messageOf([...first, ...last]));
+  const room = MAX_CARD_BYTES - sizeOf(messageOf([...first, ...last]));
   const shownFacts = withinRoom(factBlocks, room);
   const lines = lineBlocks(view.lines, room - sizeOf(shownFacts));
   return messageOf([...first, ...shownFacts, ...lines, ...last]);

@@ -1,8 +1,7 @@
 import type { AlertRuleSettings } from '../../config/types.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { addPeriods, type Period } from '../../core/period.ts';
 import { ceilProduct, decimalFraction } from './fraction.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The credits of the period that lies this many months before; null where there is none to compare with. */
 export type CreditHistory = (monthsBefore: number) => bigint | null;

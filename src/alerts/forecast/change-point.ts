@@ -1,7 +1,7 @@
-import { BURSTY, type Week, weightOf } from './weekday-profile.ts';
+import { BURSTY, type WeekdayProfile, weightOf } from './weekday-profile.ts';
 
 /** A subject's current usage level and when it began. */
-export interface Regime {
+export interface UsageLevel {
   /** Days since its rate changed; all that were read where it did not. */
   days: number;
   /** Credits on a day of weight 1. */
@@ -11,33 +11,33 @@ export interface Regime {
 }
 
 /** A change is searched in this many latest days, and once more in the days since the change that was found. */
-const MOST_DAYS = 59;
+const MAX_DAYS = 59;
 const ROUNDS = 4;
 const DAYS_BEFORE = 28;
-/** Two rates differ if one is at least this multiple of the other and LEAST_ERRORS standard errors away. */
-const LEAST_RATIO = 1.25;
-const LEAST_ERRORS = 3.5;
+/** Two rates differ if one is at least this multiple of the other and MIN_ERRORS standard errors away. */
+const MIN_RATIO = 1.25;
+const MIN_ERRORS = 3.5;
 /** This share of the higher rate is added to both, so that tiny rates do not differ. */
 const ADDED = 0.02;
 /** A new rate counts in full once the days since the change weigh this much. */
 const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
-const MOST_PASSING = 14;
-const MOST_OF_WAY = 0.75;
+const MAX_PASSING = 14;
+const MAX_OF_WAY = 0.75;
 /** A level this short (days) may be a burst. */
 const BURST_DAYS = 2;
 /** Half-life, in days, of the weights of past days. */
 const LONG_HALF_LIFE = 90;
 const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
-const MOST_NOISE = 1.5;
+const MAX_NOISE = 1.5;
 
-export function regimeOf(days: readonly number[], week: Week): Regime {
+export function regimeOf(days: readonly number[], week: WeekdayProfile): UsageLevel {
   const sums = new Sums(days, week);
-  const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MOST_NOISE, week.noise);
+  const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
   // One burst makes days go together, and must not hide its own end.
   const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
-  const unchanged = (half: number): Regime => {
+  const unchanged = (half: number): UsageLevel => {
     const rate = fadingRate(days, week, { from: 0, to: days.length, halfLife: half });
     return { days: days.length, rate, back: rate };
   };
@@ -58,7 +58,7 @@ interface Stretch {
 class Sums {
   readonly #reached: Stretch[] = [{ used: 0, weight: 0, squares: 0 }];
 
-  constructor(days: readonly number[], week: Week) {
+  constructor(days: readonly number[], week: WeekdayProfile) {
     for (const [day, credits] of days.entries()) {
       const { used, weight, squares } = this.#at(day);
       const own = weightOf(week, day);
@@ -84,7 +84,7 @@ class Sums {
 function latestChange(sums: Sums, length: number, noise: number): number | null {
   let found: number | null = null;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const next = clearestChange(sums, found ?? Math.min(length, MOST_DAYS + 1), { length: found ?? length, noise });
+    const next = clearestChange(sums, found ?? Math.min(length, MAX_DAYS + 1), { length: found ?? length, noise });
     if (next === null) return found;
     found = next;
   }
@@ -97,14 +97,14 @@ function clearestChange(
   { length, noise }: { length: number; noise: number },
 ): number | null {
   let clearest: number | null = null;
-  let most = LEAST_ERRORS;
+  let most = MIN_ERRORS;
   for (let at = 1; at < below; at += 1) {
     const since = sums.between(0, at);
     const before = sums.between(at, Math.min(length, at + DAYS_BEFORE));
     if (since.weight <= 0 || before.weight <= 0) continue;
     const rates = [since.used / since.weight, before.used / before.weight];
     const [low, high] = [Math.min(...rates), Math.max(...rates)];
-    if (high <= 0 || high < low * LEAST_RATIO) continue;
+    if (high <= 0 || high < low * MIN_RATIO) continue;
     const error =
       noise * Math.hypot(Math.sqrt(since.squares) / since.weight, Math.sqrt(before.squares) / before.weight);
     const errors = Math.log((high + high * ADDED) / (low + high * ADDED)) / error;
@@ -118,22 +118,22 @@ function clearestChange(
  * weeks.
  */
 function comesAndGoes(sums: Sums, length: number, at: number): boolean {
-  if (at > MOST_PASSING) return false;
+  if (at > MAX_PASSING) return false;
   const now = sums.rate(0, at) ?? 0;
   const usual = sums.rate(at, Math.min(length, at + DAYS_BEFORE)) ?? 0;
   let lasted = 0;
   let wentFar = false;
   for (let from = at; from + at <= length; from += 1) {
     const way = ((sums.rate(from, from + at) ?? usual) - usual) / (now - usual);
-    if (way < MOST_OF_WAY / 2) {
+    if (way < MAX_OF_WAY / 2) {
       // The first and the last window overlap with usual days.
-      if (wentFar && lasted <= MOST_PASSING + 5 - at) return true;
+      if (wentFar && lasted <= MAX_PASSING + 5 - at) return true;
       lasted = 0;
       wentFar = false;
       continue;
     }
     lasted += 1;
-    wentFar ||= way >= MOST_OF_WAY;
+    wentFar ||= way >= MAX_OF_WAY;
   }
   return false;
 }
@@ -141,7 +141,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
 /** Returns the mean of days, with weights that halve with each half-life. */
 function fadingRate(
   days: readonly number[],
-  week: Week,
+  week: WeekdayProfile,
   { from, to, halfLife }: { from: number; to: number; halfLife: number },
 ): number {
   let used = 0;

@@ -1,11 +1,11 @@
+import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { wholeMonth } from '../figures/threshold.ts';
-import type { Curves } from './usage-history.ts';
+import type { UsageHistory } from './usage-history.ts';
 
-const DAY_MS = 86_400_000;
 /** Fewer days of readings do not show a usual rate. */
-const LEAST_DAYS = 14;
+const MIN_DAYS = 14;
 const LATEST_DAYS = 5;
 
 /** Usage of a tenant in its first weeks of readings. */
@@ -24,17 +24,17 @@ export interface FirstWeeks {
  * is later. Null before that, and for a tenant active on less than half of these days.
  */
 export function firstWeeks(
-  curves: Curves,
+  usageHistory: UsageHistory,
   { periodKey, tenantKey, nowMs }: { periodKey: number; tenantKey: number; nowMs: number },
 ): FirstWeeks | null {
-  const fromMs = curves.firstRunMs();
+  const fromMs = usageHistory.firstRunMs();
   if (fromMs === null) return null;
   const period = periodOfKey(periodKey - 1);
-  const toMs = Math.max(periodEndMs(period), fromMs + LEAST_DAYS * DAY_MS);
+  const toMs = Math.max(periodEndMs(period), fromMs + MIN_DAYS * DAY_MS);
   if (toMs > nowMs) return null;
   const days = Math.floor((toMs - fromMs) / DAY_MS);
   const readings = Array.from({ length: days + 1 }, (_, day) =>
-    curves.sinceStart(periodKey, tenantKey, fromMs + day * DAY_MS),
+    usageHistory.sinceStart(periodKey, tenantKey, fromMs + day * DAY_MS),
   );
   const [first = null, last = null] = [readings[0], readings.at(-1)];
   if (first === null || last === null || last <= first) return null;
@@ -43,7 +43,7 @@ export function firstWeeks(
   );
   if (used.length * 2 < days) return null;
   const lengthMs = periodEndMs(period) - periodStartMs(period);
-  const latest = latestDay(periodKey, curves, { tenantKey, nowMs });
+  const latest = latestDay(periodKey, usageHistory, { tenantKey, nowMs });
   if (latest === null) return null;
   const whole = wholeMonth(last - first, days * DAY_MS, lengthMs);
   return { whole, days, daily: (last - first) / BigInt(days), latest: wholeMonth(latest, DAY_MS, lengthMs) };
@@ -51,12 +51,12 @@ export function firstWeeks(
 
 function latestDay(
   periodKey: number,
-  curves: Curves,
+  usageHistory: UsageHistory,
   { tenantKey, nowMs }: { tenantKey: number; nowMs: number },
 ): bigint | null {
   const used: bigint[] = [];
   for (let day = 0; day < LATEST_DAYS; day += 1) {
-    const [from, to] = [day + 1, day].map((ago) => curves.sinceStart(periodKey, tenantKey, nowMs - ago * DAY_MS));
+    const [from, to] = [day + 1, day].map((ago) => usageHistory.sinceStart(periodKey, tenantKey, nowMs - ago * DAY_MS));
     if (from === null || to === null || from === undefined || to === undefined) return null;
     used.push(to - from);
   }

@@ -1,8 +1,8 @@
-import { forecastOf, type Outlook } from './forecast.ts';
+import { forecastOf, type UsageForecast } from './forecast.ts';
 import { forecastByHabit, hasFewActiveDays, isIntermittent } from './intermittent.ts';
 import { withoutShared } from './shared-factor.ts';
 import { HABIT_DAYS, type TenantSample } from './tenant-sample.ts';
-import type { Curves } from './usage-history.ts';
+import type { UsageHistory } from './usage-history.ts';
 
 interface OpenMonth {
   sample: TenantSample;
@@ -15,14 +15,14 @@ interface OpenMonth {
  * Forecasts an open month. The workspace is forecast from its days unchanged, a tenant from its days without the shared
  * factor, and an intermittent tenant by its habits. Returns null with too little history.
  */
-export function forecastMonth(curves: Curves, month: OpenMonth): Outlook | null {
+export function forecastMonth(usageHistory: UsageHistory, month: OpenMonth): UsageForecast | null {
   const { sample, periodKey, tenantKey } = month;
-  const current = curves.reading(periodKey, tenantKey, curves.sources.nowMs);
+  const current = usageHistory.reading(periodKey, tenantKey, usageHistory.sources.nowMs);
   if (current === null) return null;
-  const past = curves.of(periodKey, tenantKey);
+  const past = usageHistory.of(periodKey, tenantKey);
   if (tenantKey === null) return forecastOf(current, past);
   if (hasFewActiveDays(past.days)) {
-    const days = curves.dailyCredits(periodKey, tenantKey, HABIT_DAYS);
+    const days = usageHistory.dailyCredits(periodKey, tenantKey, HABIT_DAYS);
     const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
     const left = Math.max(0, past.lengths[0] - past.elapsed);
     const byHabit = isIntermittent(days) ? forecastByHabit(current, { days, left, others }) : null;

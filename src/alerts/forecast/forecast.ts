@@ -1,7 +1,7 @@
-import { type Regime, regimeOf } from './change-point.ts';
+import { regimeOf, type UsageLevel } from './change-point.ts';
 import { type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
-import { BURSTY, type Week, weekOf, weightAhead, weightOf } from './weekday-profile.ts';
+import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
 
 /** Forecast of the credits of an open month. The result lies from `low` to `high` in eight of ten cases. */
 export interface Forecast {
@@ -11,7 +11,7 @@ export interface Forecast {
 }
 
 /** A forecast with the credits that are almost certainly reached; null with too few days. */
-export interface Outlook extends Forecast {
+export interface UsageForecast extends Forecast {
   sure: bigint | null;
 }
 
@@ -26,12 +26,12 @@ const NOISE_OF_FEW = 0.5;
 const NOT_AGAIN = 0.5;
 
 /** Forecasts an open month: its credits plus a rest at the present rate. Null without one complete day of readings. */
-export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOTHING_SHARED): Outlook | null {
+export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOTHING_SHARED): UsageForecast | null {
   const { days, elapsed, lengths } = past;
   if (days.length === 0) return null;
   const left = Math.max(0, lengths[0] - elapsed);
   const isFew = days.length < FEW_DAYS;
-  const { weights, dayNoise, noise: own } = weekOf(days);
+  const { weights, dayNoise, noise: own } = weekdayProfileOf(days);
   const least = isFew ? NOISE_OF_FEW : 0;
   const noise = Math.max(own, least);
   const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
@@ -59,13 +59,13 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
  * Direction of an open month. `inconclusive`: so near to its limit that a pending alert keeps waiting. `near`: from
  * nine tenths of the limit.
  */
-export type Heading = 'ahead' | 'wavering' | 'near' | 'behind' | 'unknown';
+export type Trend = 'ahead' | 'inconclusive' | 'near' | 'behind' | 'unknown';
 
-export function headingOf(outlook: Outlook | null, limit: bigint): Heading {
-  if (outlook === null || outlook.sure === null) return 'unknown';
-  const { sure, likely } = outlook;
+export function trendOf(monthForecast: UsageForecast | null, limit: bigint): Trend {
+  if (monthForecast === null || monthForecast.sure === null) return 'unknown';
+  const { sure, likely } = monthForecast;
   if (sure >= limit) return 'ahead';
-  if (sure * 10n >= limit * 9n) return 'wavering';
+  if (sure * 10n >= limit * 9n) return 'inconclusive';
   return likely * 10n >= limit * 9n ? 'near' : 'behind';
 }
 
@@ -75,17 +75,17 @@ const FIT_DAYS = 35;
 const NEARER = 0.85;
 const LATEST_DAYS = 10;
 /** Days at a new rate that are left out of that: in their month before it was another. */
-const MOST_SINCE = 14;
+const MAX_SINCE = 14;
 /** The latest days are compared with the previous month within this factor, unless their rate changed. */
-const MOST_TIMES = 4;
+const MAX_TIMES = 4;
 
 /**
  * Returns the rest of the month if it repeats the lower of the two previous months at the level of the latest days.
  * Null if weekdays forecast the subject better than days of the month.
  */
-function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week, regime: Regime): number | null {
+function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfile, regime: UsageLevel): number | null {
   const [, before, earlier] = lengths;
-  const since = regime.days <= MOST_SINCE ? regime.days : 0;
+  const since = regime.days <= MAX_SINCE ? regime.days : 0;
   let byWeek = 0;
   let byMonth = 0;
   for (let day = since; day < since + FIT_DAYS; day += 1) {
@@ -99,7 +99,7 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week, regime
   }
   if (byMonth >= byWeek * NEARER) return null;
   const latest = Math.min(LATEST_DAYS, elapsed, since === 0 ? LATEST_DAYS : Math.max(2, since));
-  const most = since === 0 ? MOST_TIMES : Number.POSITIVE_INFINITY;
+  const most = since === 0 ? MAX_TIMES : Number.POSITIVE_INFINITY;
   const likely = [before, before + earlier].flatMap((ago, month) => {
     const rest = rests[month] ?? null;
     if (rest === null || ago + latest > days.length) return [];
@@ -111,8 +111,8 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: Week, regime
 }
 
 /** Each past stretch is compared with this many days before it. */
-const FORETELLING_DAYS = 60;
-const MOST_STRETCHES = 20;
+const REFERENCE_DAYS = 60;
+const MAX_STRETCHES = 20;
 /** Number of simulated stretches with ordinary variation, added to the subject's own. */
 const BY_CHANCE = 10;
 /** The rate is estimated from at most this many days. */
@@ -124,16 +124,16 @@ const UNKNOWN_A_DAY = 0.0005;
 /** Returns actual divided by forecast rests, ascending: the subject's own ones and simulated ones. */
 function factorsOf(
   days: readonly number[],
-  { left, noise, regime }: { left: number; noise: number; regime: Regime },
+  { left, noise, regime }: { left: number; noise: number; regime: UsageLevel },
 ): number[] {
   const length = Math.max(1, Math.round(left));
-  // The days since a change were not foretold by those before it: the forecast knows of that change.
+  // The days since a change are not predicted by those before it: the forecast knows of that change.
   const first = regime.days < days.length ? regime.days : 0;
-  const room = days.length - FORETELLING_DAYS - length;
+  const room = days.length - REFERENCE_DAYS - length;
   const factors: number[] = [];
-  for (let from = first; from <= room; from += Math.ceil((room + 1 - first) / MOST_STRETCHES)) {
-    const foretold = (usedBetween(days, from + length, from + length + FORETELLING_DAYS) * length) / FORETELLING_DAYS;
-    if (foretold > 0) factors.push(usedBetween(days, from, from + length) / foretold);
+  for (let from = first; from <= room; from += Math.ceil((room + 1 - first) / MAX_STRETCHES)) {
+    const predicted = (usedBetween(days, from + length, from + length + REFERENCE_DAYS) * length) / REFERENCE_DAYS;
+    if (predicted > 0) factors.push(usedBetween(days, from, from + length) / predicted);
   }
   const byDays = noise ** 2 * (1 / Math.max(1, left) + 1 / Math.min(KNOWING_DAYS, Math.max(1, regime.days)));
   const variance = byDays + UNKNOWN + UNKNOWN_A_DAY * left;

@@ -1,4 +1,4 @@
-import type { Outlook } from './forecast.ts';
+import type { UsageForecast } from './forecast.ts';
 
 /** A tenant active on fewer of the latest 28 days is forecast by its habits instead of a rate. */
 const MIN_ACTIVE_DAYS = 10;
@@ -57,7 +57,7 @@ export function hasFewActiveDays(days: readonly number[], from = 0): boolean {
 export function forecastByHabit(
   current: bigint,
   { days, left, others }: { days: readonly number[]; left: number; others: () => readonly (readonly number[])[] },
-): Outlook | null {
+): UsageForecast | null {
   const now = stretchAt(days, 0);
   const ahead = Math.max(1, Math.round(left));
   const moments = momentsOf(days, now, { ahead, isOwn: true });

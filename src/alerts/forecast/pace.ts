@@ -1,12 +1,11 @@
+import { DAY_MS } from '../../core/durations.ts';
 import { decimalFraction } from '../figures/fraction.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Before that, a busy beginning looks like a trend. */
 const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
 /** The pace must hold in each run over a day; the run at the same hour of the next day counts, a little early or late. */
-export const PACE_CONFIRM_MS = DAY_MS - 1_800_000;
+export const PACE_CONFIRMATION_MS = DAY_MS - 1_800_000;
 
 /** Returns the time after the start of a period from which its pace is judged, in milliseconds. */
 export function paceFromMs(lengthMs: number, minFraction: number): number {
@@ -15,6 +14,6 @@ export function paceFromMs(lengthMs: number, minFraction: number): number {
 }
 
 /** Reports whether enough of an open period has passed to judge its pace. */
-export function paceIsTelling({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
+export function canJudgePace({ elapsedMs, lengthMs, over }: PeriodPhase, minFraction: number): boolean {
   return !over && elapsedMs >= paceFromMs(lengthMs, minFraction);
 }

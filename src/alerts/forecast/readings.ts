@@ -20,7 +20,7 @@ export function readingsOf(history: LedgerDb): Readings {
 }
 
 /** Entries that are kept at most, some hundred megabytes of them. */
-const MOST_KEPT = 5_000_000;
+const MAX_KEPT = 5_000_000;
 
 interface Series {
   entryIds: Float64Array;
@@ -42,7 +42,7 @@ export function keptReadings(history: LedgerDb): Readings {
     const known = tenants.get(tenantKey)?.get(periodKey);
     if (known !== undefined) return known;
     const rows = entries.all(periodKey, tenantKey) as [bigint, bigint][];
-    if (kept + rows.length > MOST_KEPT) {
+    if (kept + rows.length > MAX_KEPT) {
       tenants.clear();
       kept = 0;
     }

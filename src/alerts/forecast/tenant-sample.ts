@@ -3,7 +3,7 @@ import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { hasFewActiveDays, isIntermittent } from './intermittent.ts';
 import { DAYS_BACK } from './past-days.ts';
 import { sharedFactors } from './shared-factor.ts';
-import type { Curves } from './usage-history.ts';
+import type { UsageHistory } from './usage-history.ts';
 
 /** Enough for a median; reading more of a large workspace would only take longer. */
 const MAX_TENANTS = 60;
@@ -20,11 +20,11 @@ const nextTenant = preparedSql(
 
 /** A sample of the tenants that had a record in the previous month, evenly spread over their keys. */
 export class TenantSample {
-  readonly #curves: Curves;
+  readonly #usageHistory: UsageHistory;
   readonly #periodKey: number;
 
-  constructor(curves: Curves, periodKey: number) {
-    this.#curves = curves;
+  constructor(usageHistory: UsageHistory, periodKey: number) {
+    this.#usageHistory = usageHistory;
     this.#periodKey = periodKey;
   }
 
@@ -36,19 +36,22 @@ export class TenantSample {
     this.#histories()
       .filter(({ days }) => hasFewActiveDays(days))
       .slice(0, MAX_INTERMITTENT)
-      .map(({ tenantKey }) => ({ tenantKey, days: this.#curves.dailyCredits(this.#periodKey, tenantKey, HABIT_DAYS) }))
+      .map(({ tenantKey }) => ({
+        tenantKey,
+        days: this.#usageHistory.dailyCredits(this.#periodKey, tenantKey, HABIT_DAYS),
+      }))
       .filter(({ days }) => isIntermittent(days)),
   );
 
   readonly #histories = once(() =>
     this.#tenants().map((tenantKey) => ({
       tenantKey,
-      days: this.#curves.dailyCredits(this.#periodKey, tenantKey, DAYS_BACK),
+      days: this.#usageHistory.dailyCredits(this.#periodKey, tenantKey, DAYS_BACK),
     })),
   );
 
   #tenants(): number[] {
-    const { connection } = this.#curves.sources;
+    const { connection } = this.#usageHistory.sources;
     const before = this.#periodKey - 1;
     const [first, last] = bounds(connection).get(before) as [number | null, number | null];
     if (first === null || last === null) return [];

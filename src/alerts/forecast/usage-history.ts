@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { once, oncePerKey } from '../../core/one-at-a-time.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
@@ -13,8 +14,6 @@ import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
 import { DAYS_BACK, type Past, readAllDays, readDays } from './past-days.ts';
 import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
 import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
-
-const DAY_MS = 86_400_000;
 
 export interface CurveSources {
   /** The ledger as the rules see it: current state. */
@@ -37,7 +36,7 @@ export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistor
 }
 
 /** Usage history of tenants, with one index seek for each reading. Moments of runs are looked up once. */
-export class Curves {
+export class UsageHistory {
   readonly sources: CurveSources;
   readonly #moments: RunMoments;
   readonly #readings: Readings;

@@ -4,18 +4,18 @@ export const WEEK_DAYS = 7;
 /** Weeks of the same weekday that a day is compared with. */
 const WEEKS = 8;
 /** A weekday that weighs less is one without use. */
-const LEAST_WEIGHT = 0.02;
+const MIN_WEIGHT = 0.02;
 /** Weekday weights are used if they leave at most this share of the variance. */
-const TELLING_PART = 0.7;
+const MAX_UNEXPLAINED_SHARE = 0.7;
 /** Fewer days do not show a weekday pattern. */
-const LEAST_DAYS = 21;
+const MIN_DAYS = 21;
 /** The noise of a day is its distance from the mean of this many days around it. */
 const AROUND_DAYS = 28;
 /** The latest days may be the beginning of something else: they are no noise. */
 const LATEST_DAYS = 4;
-const LEAST_NOISE = 0.04;
+const MIN_NOISE = 0.04;
 
-export interface Week {
+export interface WeekdayProfile {
   /** Weights of weekdays with mean 1, starting with the day that ended last. */
   weights: readonly number[];
   /** Standard deviation of a day from its weekday's usage, relative to a usual day. */
@@ -28,18 +28,18 @@ export interface Week {
 export const BURSTY = 1;
 
 /** Computes the weekday weights of a subject and the noise of its days. */
-export function weekOf(days: readonly number[]): Week {
+export function weekdayProfileOf(days: readonly number[]): WeekdayProfile {
   const parts = partsOfWeeks(days);
   const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualPart(parts, weekday));
   const total = sum(usual);
   const own = usual.map((part) => (total <= 0 ? 1 : (part * WEEK_DAYS) / total));
-  const weights = own.map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
+  const weights = own.map((weight) => (weight < MIN_WEIGHT ? 0 : weight));
   const even = own.map(() => 1);
-  const counts = days.length >= LEAST_DAYS && isForetold(parts, usual) ? weights : even;
+  const counts = days.length >= MIN_DAYS && fitsWeekdays(parts, usual) ? weights : even;
   return { weights: counts, ...noiseOf(days, counts) };
 }
 
-export function weightOf({ weights }: Pick<Week, 'weights'>, day: number): number {
+export function weightOf({ weights }: Pick<WeekdayProfile, 'weights'>, day: number): number {
   return weights[day % WEEK_DAYS] ?? 1;
 }
 
@@ -47,7 +47,7 @@ export function weightOf({ weights }: Pick<Week, 'weights'>, day: number): numbe
  * Sums the weights of the next days, the last one in part. The first day has the weekday of the one that ended six days
  * ago.
  */
-export function weightAhead(week: Week, days: number): number {
+export function weightAhead(week: WeekdayProfile, days: number): number {
   let weight = 0;
   for (let day = 0; day < days; day += 1) {
     weight += weightOf(week, WEEK_DAYS - 1 - (day % WEEK_DAYS)) * Math.min(1, days - day);
@@ -85,10 +85,10 @@ function usualPart(parts: readonly (number | null)[], weekday: number, without: 
 }
 
 /** Reports whether days are closer to their weekday than to an average day. */
-function isForetold(parts: readonly (number | null)[], usual: readonly number[]): boolean {
+function fitsWeekdays(parts: readonly (number | null)[], usual: readonly number[]): boolean {
   const apart = (partOf: (day: number) => number) =>
     sum(parts.map((part, day) => (part === null ? 0 : (part - partOf(day)) ** 2)));
-  const most = apart(() => 1) * TELLING_PART;
+  const most = apart(() => 1) * MAX_UNEXPLAINED_SHARE;
   // The cheap test comes first: leaving out each day is slow.
   return (
     apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualPart(parts, day % WEEK_DAYS, day)) < most
@@ -121,6 +121,6 @@ function noiseOf(days: readonly number[], weights: readonly number[]): { dayNois
     before = off;
     expected += weight ** 2;
   }
-  const part = (squares: number) => Math.max(LEAST_NOISE, expected === 0 ? 1 : Math.sqrt(squares / expected));
+  const part = (squares: number) => Math.max(MIN_NOISE, expected === 0 ? 1 : Math.sqrt(squares / expected));
   return { dayNoise: part(apart), noise: part(apart + 2 * Math.max(0, together)) };
 }

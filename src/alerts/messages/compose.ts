@@ -12,7 +12,7 @@ import { clear } from '../rules/judgement.ts';
 import { type Observation, observation } from '../rules/observation.ts';
 import { RULE_TABLE } from '../rules/rules.ts';
 import { type StoredAlert, shortHash } from '../state/alert-store.ts';
-import { readBasis } from '../state/rule-snapshot.ts';
+import { readSnapshot } from '../state/rule-snapshot.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { createEvidence } from './evidence.ts';
 import type { ClosedBecause, Evidence, Notification, NotificationType } from './facts/facts.ts';
@@ -23,7 +23,7 @@ export type ComposedAlert = Omit<
   | 'alertKey'
   | 'revision'
   | 'notifiedCount'
-  | 'measure'
+  | 'magnitude'
   | 'pendingSinceMs'
   | 'clearRunKey'
   | 'firstFiredAt'
@@ -38,7 +38,7 @@ export interface MessagePlace {
   notifiedCount: number;
 }
 
-const lastApplied = prepared((db) =>
+const lastAppliedRun = prepared((db) =>
   db
     .select({ at: runs.finishedAt })
     .from(runs)
@@ -68,7 +68,7 @@ export class MessageComposer {
     this.#context = context;
     this.#evidenceOf = createEvidence(connection, priceOf);
     this.#nameOf = tenantNamesByKey(connection);
-    const last = runKey === null ? lastApplied(connection).get({ workspaceKey })?.at : null;
+    const last = runKey === null ? lastAppliedRun(connection).get({ workspaceKey })?.at : null;
     this.#asOfMs = last == null ? nowMs : Date.parse(last);
   }
 
@@ -105,7 +105,7 @@ export class MessageComposer {
       tenant_id: tenantId,
       tenant_name: this.#nameOf(alert.tenantKey),
       period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
-      previous_period: previousPeriodOf({ ...alert, built: readBasis(alert.basis).built }),
+      previous_period: previousPeriodOf({ ...alert, built: readSnapshot(alert.basis).built }),
       previous,
       current,
       threshold,
@@ -138,7 +138,7 @@ export class MessageComposer {
       current,
       threshold,
       judgement: clear(true),
-      ...readBasis(alert.basis),
+      ...readSnapshot(alert.basis),
       phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
       detail: state === 'resolved' && periodKey === null ? null : alert.detail,
     });

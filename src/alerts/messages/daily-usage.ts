@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { addPeriods, type Period, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
@@ -18,11 +19,9 @@ interface Step {
 }
 
 /** Two daily rates differ if one is at least this multiple of the other. */
-const TELLING_RATIO = 1.3;
+const MIN_STEP_RATIO = 1.3;
 /** A step must explain at least this share of the variance. */
-const TELLING_SHARE = 0.25;
-
-const DAY_MS = 86_400_000;
+const MIN_EXPLAINED_SHARE = 0.25;
 
 /** The credits of a tenant in a period from a moment on. */
 export interface Reading {
@@ -170,9 +169,9 @@ export function findStep(values: readonly number[]): Step | null {
     explained = gain;
     best = { at, before, after };
   }
-  if (best === null || explained < spread * TELLING_SHARE) return null;
+  if (best === null || explained < spread * MIN_EXPLAINED_SHARE) return null;
   const [low, high] = [Math.min(best.before, best.after), Math.max(best.before, best.after)];
-  return high > 0 && high >= low * TELLING_RATIO ? best : null;
+  return high > 0 && high >= low * MIN_STEP_RATIO ? best : null;
 }
 
 interface DailyUsageSubject {

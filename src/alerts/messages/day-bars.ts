@@ -12,7 +12,7 @@ export interface DayBars {
 
 /** Marks of a day with unknown usage and of a day without usage. */
 const READ_FAULTS = '·';
-const NONE = '_';
+const NO_USAGE_MARK = '_';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /** Both months of a course as bars, the earlier one first, and the highest day that they are drawn against. */
@@ -32,5 +32,5 @@ export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]
 
 function barOf(rate: number | null, highest: number): string {
   if (rate === null) return READ_FAULTS;
-  return rate <= 0 ? NONE : (LEVELS[Math.round((rate / highest) * (LEVELS.length - 1))] ?? NONE);
+  return rate <= 0 ? NO_USAGE_MARK : (LEVELS[Math.round((rate / highest) * (LEVELS.length - 1))] ?? NO_USAGE_MARK);
 }

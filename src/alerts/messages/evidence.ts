@@ -11,7 +11,7 @@ import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { splitChange } from '../figures/change-split.ts';
 import { percentOf } from '../figures/percent.ts';
-import type { Former, Observation } from '../rules/observation.ts';
+import type { Observation, PredecessorTenant } from '../rules/observation.ts';
 import { usageKind } from '../rules/rules.ts';
 import { createDailyUsage } from './daily-usage.ts';
 import type { Evidence, EvidenceEntry, Predecessor, StakeMoney, TenantsEvidence } from './facts/facts.ts';
@@ -102,7 +102,7 @@ export function createEvidence(
       },
       planned_bounds: [...planned],
       tenants: all === null ? null : { largest: largestOf(connection, all), common_growth: seen.commonGrowth },
-      predecessor: seen.former === null ? null : toPredecessor(connection, seen.former),
+      predecessor: seen.predecessor === null ? null : toPredecessor(connection, seen.predecessor),
       detail: seen.detail,
     };
   };
@@ -163,7 +163,7 @@ function moneyOfAll(
   return currency === null ? null : stakeMoney(change, currency);
 }
 
-function toPredecessor(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: Former): Predecessor {
+function toPredecessor(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: PredecessorTenant): Predecessor {
   const tenant_id = tenantIdOf(connection, tenantKey);
   return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
 }

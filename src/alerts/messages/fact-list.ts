@@ -3,7 +3,7 @@ import { changeReason } from '../figures/change-reason.ts';
 import { findsGrowth, usageKind } from '../rules/rules.ts';
 import type { DailyUsage, Facts, StakeMoney } from './facts/facts.ts';
 import { amountWords, grouped, signed } from './facts/names.ts';
-import { isOpen, limitOf } from './facts/phrases.ts';
+import { isOpenMonth, limitOf } from './facts/phrases.ts';
 
 /** One line of the facts about an alert: a label and the figures in words. */
 export interface Fact {
@@ -22,7 +22,7 @@ export function alertFacts(facts: Facts): Fact[] {
     ['Credits', credits === null ? null : pairWords(facts, credits)],
     ['Requests', requests === null ? null : pairWords(facts, requests)],
     ['Limit', thresholdWords(facts)],
-    ['Forecast', projection === null ? null : forecastWords(facts, projection)],
+    ['Forecast', projection === null ? null : forecastFact(facts, projection)],
     ['Since', usage === null || usage.since === null ? null : sinceWords(usage)],
     ['A day', usage === null || usage.since !== null ? null : rateWords(facts, usage)],
     ['Same point', usage === null || projection === null ? null : samePointWords(facts, usage)],
@@ -52,12 +52,12 @@ function pairWords(
   const difference = change === 0n ? '' : ` (${signed(change)}${percent})`;
   if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
   // The difference of an incomplete month is unknown.
-  const isPart = isOpen(facts) && change < 0n;
-  const so = isOpen(facts) ? 'so far in' : 'in';
+  const isPart = isOpenMonth(facts) && change < 0n;
+  const so = isOpenMonth(facts) ? 'so far in' : 'in';
   return `${grouped(current)} ${so} ${period}, ${grouped(previous)} in ${previous_period}${isPart ? '' : difference}`;
 }
 
-function forecastWords(
+function forecastFact(
   { period }: Facts,
   { credits, elapsed_fraction }: NonNullable<Facts['evidence']['projection']>,
 ): string {
@@ -93,8 +93,8 @@ function differenceWords({ rule, period, threshold, credits }: Facts, difference
   if (usageKind(rule)?.stake?.of === 'over_limit' && threshold !== null)
     return difference === 0n ? null : `${words} over ${grouped(threshold)}`;
   const change = BigInt(credits?.change ?? 0n);
-  const isSaid = difference === change || difference === -change || BigInt(credits?.previous ?? 0n) === 0n;
-  return isSaid ? null : `${words} by the end of ${period}`;
+  const isShown = difference === change || difference === -change || BigInt(credits?.previous ?? 0n) === 0n;
+  return isShown ? null : `${words} by the end of ${period}`;
 }
 
 /** The money that the difference costs. */

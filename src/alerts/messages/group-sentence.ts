@@ -25,7 +25,7 @@ export function groupSentence(all: readonly Facts[], ofAll: TenantCounts): strin
   }
   const figures = all.map((each) => {
     const forecast = areForecast(all) ? 'forecast ' : '';
-    return `${subjectOf(each)} ${forecast}${grouped(expectedOf(each, areForecast(all)))}${besideWhat(rule, each)}`;
+    return `${subjectOf(each)} ${forecast}${grouped(expectedCredits(each, areForecast(all)))}${besideWhat(rule, each)}`;
   });
   const largest = `Largest: ${firstOf(figures, NAMED)}.`;
   const sum = sumOf(all);
@@ -51,7 +51,10 @@ export function sumOf(all: readonly Facts[]): bigint | null {
   const rule = RULE_TABLE[first.rule];
   if (rule.type === 'system' || rule.kind.stake?.of === 'over_limit') return null;
   if (!areForecast(all) && all.some(({ level }) => level === 'likely')) return null;
-  return all.reduce((sum, each) => sum + expectedOf(each, areForecast(all)) - BigInt(each.credits?.previous ?? 0n), 0n);
+  return all.reduce(
+    (sum, each) => sum + expectedCredits(each, areForecast(all)) - BigInt(each.credits?.previous ?? 0n),
+    0n,
+  );
 }
 
 /** Reports whether all members are likely and have a forecast. */
@@ -59,7 +62,7 @@ function areForecast(all: readonly Facts[]): boolean {
   return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
 }
 
-function expectedOf(facts: Facts, isForecast: boolean): bigint {
+function expectedCredits(facts: Facts, isForecast: boolean): bigint {
   return isForecast ? monthCredits(facts) : BigInt(facts.credits?.current ?? 0n);
 }
 

@@ -18,9 +18,9 @@ export interface Part {
   parts: number;
 }
 
-const MOST_MEMBERS = 100;
+const MAX_MEMBERS = 100;
 /** The most bytes of one message: many receivers refuse 200 kB and more. */
-export const MOST_BYTES = 180_000;
+export const MAX_BYTES = 180_000;
 /** Upper bound for the bytes of a message besides its members. */
 const FRAME_BYTES = 2_000;
 
@@ -34,7 +34,7 @@ export function inParts<T extends Rendered>(
   let room = 0;
   for (const member of members) {
     const part = parts.at(-1);
-    if (part === undefined || part.length === MOST_MEMBERS || member.bytes > room) {
+    if (part === undefined || part.length === MAX_MEMBERS || member.bytes > room) {
       parts.push([member]);
       room = mostBytes - FRAME_BYTES - member.bytes;
     } else {
@@ -47,10 +47,10 @@ export function inParts<T extends Rendered>(
 
 /** Orders by the largest change; likely alerts count by their forecast. */
 export function byChange(a: Rendered, b: Rendered): number {
-  return compareFigures(changeOf(b), changeOf(a));
+  return compareFigures(changeSize(b), changeSize(a));
 }
 
-function changeOf({ notification }: Rendered): bigint {
+function changeSize({ notification }: Rendered): bigint {
   const change = monthCredits(notification) - BigInt(notification.credits?.previous ?? 0n);
   return change < 0n ? -change : change;
 }

@@ -1,11 +1,10 @@
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { addPeriods, periodStartMs } from '../../core/period.ts';
 import { causeMessage } from '../rules/message.ts';
 import { findsGrowth, isSystemRule, systemRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { roundedUp } from './facts/names.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Returns complete command lines for an alert, with its id. They contain no text from outside. */
 export function nextCommands(facts: Facts, nowMs: number): string[] {

@@ -1,9 +1,10 @@
+import { DAY_MS } from '../../core/durations.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { causeMessage } from '../rules/message.ts';
 import { RULE_TABLE, type SystemRule, usageKind, usageRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { amountWords, dateName, named } from './facts/names.ts';
-import { isOpen, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
+import { isOpenMonth, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
 
 /**
  * Returns the sentence of a message: event, subject, figures, certainty, start, cost, remedy. It is safe for a terminal
@@ -35,8 +36,6 @@ function grownWords({ rule, level, evidence }: Facts): string {
   if (isForecast) return 'The forecast has grown since the last message.';
   return own?.message.grown ?? 'It has grown since the last message.';
 }
-
-const DAY_MS = 86_400_000;
 
 /** When figures were read that are older than a day. */
 export function readWords({ period, read_at, created_at }: Facts): string {
@@ -75,7 +74,7 @@ function costWords(facts: Facts, of: string | undefined): string {
  */
 export function isOfMonthEnd(facts: Facts): boolean {
   const { rule, credits, evidence } = facts;
-  if (usageKind(rule)?.stake?.of === 'fall') return isOpen(facts);
+  if (usageKind(rule)?.stake?.of === 'fall') return isOpenMonth(facts);
   return evidence.projection !== null && evidence.projection.credits > (credits?.current ?? 0n);
 }
 

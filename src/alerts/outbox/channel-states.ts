@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { channelStates } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
-import { MOST_BYTES } from '../messages/message-parts.ts';
+import { MAX_BYTES } from '../messages/message-parts.ts';
 
 /** A channel disabled by its receiver. */
 export interface DisabledChannel {
@@ -40,5 +40,5 @@ export function disabledReason(channel: string, reason: string): string {
 /** Returns the largest message, in bytes, that a channel accepts according to earlier refusals. */
 export function mostBytesOf(connection: LedgerDb, channel: string): number {
   const state = query(connection).select().from(channelStates).where(eq(channelStates.name, channel)).get();
-  return Math.min(state?.mostBytes ?? MOST_BYTES, MOST_BYTES);
+  return Math.min(state?.mostBytes ?? MAX_BYTES, MAX_BYTES);
 }

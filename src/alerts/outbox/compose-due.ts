@@ -1,4 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
@@ -16,15 +17,14 @@ import { dueMoments } from './due.ts';
 import { evaluateDue } from './evaluate-due.ts';
 import type { DueNotification } from './notify-channels.ts';
 
-const DAY_MS = 86_400_000;
 /** A message about at least this many tenants is a group. */
-const LEAST_TENANTS = 5;
+const MIN_GROUP_TENANTS = 5;
 /** The same for notifications that waited for each other. */
-const LEAST_GATHERED = 2;
+const MIN_GATHERED = 2;
 /** The same for workspaces with a system alert. */
-const LEAST_WORKSPACES = 2;
+const MIN_WORKSPACES = 2;
 /** Messages of one channel that one call makes, but for the parts of one: each is to be true when it is sent. */
-const MOST_A_CALL = 20;
+const MAX_A_CALL = 20;
 /** A message that waited longer for its first attempt is composed again. */
 const OUTDATED_MS = 60_000;
 
@@ -114,7 +114,7 @@ class ChannelComposer {
     this.#digest(due.filter(({ pending }) => pending.batch === 'digest'));
     const others = due.filter(({ pending }) => pending.batch !== 'digest');
     for (const members of groupsOf(others)) {
-      if (this.#made >= MOST_A_CALL) break;
+      if (this.#made >= MAX_A_CALL) break;
       const [first] = members;
       if (members.length === 1 && first !== undefined) this.#single(first);
       else this.#group(members);
@@ -187,11 +187,11 @@ function groupsOf(due: readonly DueNotification[]): DueNotification[][] {
   const alike = Map.groupBy(due, (one) => JSON.stringify([kindOf(one), joins(one) || wordOf(one)]));
   return [...alike.values()].flatMap((members) => {
     const [first] = members;
-    if (first === undefined || !isMany(members, joins(first) ? LEAST_GATHERED : LEAST_TENANTS)) return alone(members);
+    if (first === undefined || !isMany(members, joins(first) ? MIN_GATHERED : MIN_GROUP_TENANTS)) return alone(members);
     const outOfLine = members.filter(({ alert, event }) => isOutlier(alert, event));
     const others = members.filter((one) => !outOfLine.includes(one));
     if (outOfLine.length === 0 || others.length === 0) return [members];
-    return [...(outOfLine.length < LEAST_TENANTS ? alone(outOfLine) : [outOfLine]), others];
+    return [...(outOfLine.length < MIN_GROUP_TENANTS ? alone(outOfLine) : [outOfLine]), others];
   });
 }
 
@@ -215,6 +215,6 @@ function isGathered({ alert, pending }: DueNotification): boolean {
 function isMany(members: readonly DueNotification[], leastTenants: number): boolean {
   const [first] = members;
   if (first === undefined) return false;
-  if (stopsReading(first.alert.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= LEAST_WORKSPACES;
+  if (stopsReading(first.alert.rule)) return new Set(members.map((each) => each.workspaceKey)).size >= MIN_WORKSPACES;
   return new Set(members.flatMap(({ alert }) => alert.tenantKey ?? [])).size >= leastTenants;
 }

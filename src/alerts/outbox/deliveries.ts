@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import { isoTime } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/durations.ts';
 import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
@@ -37,7 +38,7 @@ export interface AttemptRecord {
 }
 
 export interface DeliveryMember {
-  alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'severity' | 'measure'>;
+  alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'severity' | 'magnitude'>;
   event: NotificationEvent;
   notifiedCount: number;
   revision: number;
@@ -63,7 +64,7 @@ export function writeDelivery(
 ): void {
   const deliveryKey = insertDelivery(connection).get(delivery) as number;
   for (const { alert, event, notifiedCount, revision } of members) {
-    const { alertKey, episode, level, severity, measure } = alert;
+    const { alertKey, episode, level, severity, magnitude } = alert;
     insertMember(connection)({
       deliveryKey,
       alertKey,
@@ -73,7 +74,7 @@ export function writeDelivery(
       level,
       severity,
       notifiedCount,
-      measure,
+      magnitude,
     });
     beginDelivery(connection).run({ deliveryKey, revision, alertKey, channel: delivery.channel });
   }
@@ -228,8 +229,6 @@ export function pruneDeliveries(connection: LedgerDb, before: string): PrunedDel
     .immediate();
 }
 
-const DAY_MS = 86_400_000;
-
 interface MemberMoment {
   deliveryKey: number;
   now: string;
@@ -255,7 +254,7 @@ const IS_LAST_NOTIFICATION = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.d
 const EFFECTS: Record<MemberEffect, readonly string[]> = {
   notified: [
     `UPDATE alert_notified AS n SET event = m.event, episode = m.episode, level = m.level, severity = m.severity, notified_count = m.notified_count,
-       measure = m.measure, open = m.event <> 'closed', at = iif(m.event <> 'closed' OR n.at IS NULL, @now, n.at),
+       magnitude = m.magnitude, open = m.event <> 'closed', at = iif(m.event <> 'closed' OR n.at IS NULL, @now, n.at),
        at_once = iif(m.event <> 'closed' OR n.at_once IS NULL, d.form <> 'digest', n.at_once),
        pending = NULL, pending_at = NULL, batch = NULL, failures = 0, given_up = 0, delivery_key = NULL, ${DECIDE_NOW}
      FROM delivery_members m JOIN deliveries d USING (delivery_key)

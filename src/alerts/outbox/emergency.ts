@@ -34,7 +34,7 @@ export function composeEmergency(
   const at = isoTime(nowMs);
   const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null };
   const composer = new MessageComposer({ connection, ...nobody, actor: 'timer', seeding: false, at, nowMs });
-  const alert = alertOf(connection, { job, detail }, at);
+  const alert = emergencyAlert(connection, { job, detail }, at);
   // As revisions in the ledger go.
   const revision = Math.floor(nowMs / 1000);
   const evidence = composer.evidence(alert, { tenantId: null, planned: [] });
@@ -51,7 +51,7 @@ export function composeEmergency(
 }
 
 /** The alert as it will be once it is written down. */
-function alertOf(connection: LedgerDb, health: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
+function emergencyAlert(connection: LedgerDb, health: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
   const { rule, cause, judgement, detail } = judgeJob(health);
   if (judgement.verdict !== 'holds') throw new Error('only a failed job has a message');
   const { level, severity } = judgement.finding;

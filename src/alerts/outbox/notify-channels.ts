@@ -239,14 +239,14 @@ class Notifier {
   }
 
   #currentOf(alert: StoredAlert): CurrentAlert {
-    const { episode, level, severity, measure, state, rule, alertKey, lastChangedAt } = alert;
+    const { episode, level, severity, magnitude, state, rule, alertKey, lastChangedAt } = alert;
     const isSystem = isSystemRule(rule);
     const changes = isSystem ? beginsAndEnds(this.#book.context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
     return {
       episode,
       level,
-      magnitude: measure,
+      magnitude,
       severity,
       isBitMask: usageKind(rule)?.growth?.by === 'facts',
       holding: state === 'firing' || state === 'acknowledged',

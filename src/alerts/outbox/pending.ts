@@ -9,7 +9,7 @@ import { NOTHING_PENDING, type PendingNotification } from '../pipeline/schedule.
  */
 export const ALL_CHANNELS = '*';
 
-type Row = typeof alertNotified.$inferSelect;
+type NotifiedRow = typeof alertNotified.$inferSelect;
 
 /** The notifications of one alert on one channel. */
 export interface ChannelNotification {
@@ -56,8 +56,8 @@ export function readNotificationLog(connection: LedgerDb, alertKeys: readonly nu
   };
 }
 
-function toLastNotification(row: Row): LastNotification | null {
-  const { event, episode, level, severity, notifiedCount, measure: magnitude, open, at, atOnce } = row;
+function toLastNotification(row: NotifiedRow): LastNotification | null {
+  const { event, episode, level, severity, notifiedCount, magnitude, open, at, atOnce } = row;
   if (event === null || episode === null || level === null || at === null) return null;
   return {
     event,
@@ -108,6 +108,6 @@ export function writeBaseline(connection: LedgerDb, alertKey: number): void {
   connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
 }
 
-const BASELINE = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, severity, notified_count, measure, open, at, at_once)
-  SELECT a.alert_key, '${ALL_CHANNELS}', 'baseline', a.episode, a.level, a.severity, a.notified_count, a.measure, 0, a.last_changed_at, 0
+const BASELINE = `INSERT INTO alert_notified (alert_key, channel, event, episode, level, severity, notified_count, magnitude, open, at, at_once)
+  SELECT a.alert_key, '${ALL_CHANNELS}', 'baseline', a.episode, a.level, a.severity, a.notified_count, a.magnitude, 0, a.last_changed_at, 0
   FROM alerts a WHERE a.state IN ('firing', 'acknowledged')`;

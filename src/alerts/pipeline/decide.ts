@@ -1,7 +1,7 @@
+import { HOUR_MS } from '../../core/durations.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { LEVEL_RANK, type Level, type NotificationEvent, type Severity } from '../../core/text/alert-words.ts';
 
-const HOUR_MS = 3_600_000;
 /** A channel gets at most one message per alert and level in this time. Less than a day, so that tomorrow's run at the same hour counts. */
 const MIN_INTERVAL_PER_LEVEL_MS = 23.5 * HOUR_MS;
 /** A system alert that begins this often within the window is flapping, until it has not changed for `steadyMs`. */

@@ -19,7 +19,7 @@ const OUTLIER_MULTIPLE = 3n;
 /** Events that wait for a group. Ends and reminders are sent on their own. */
 export const GROUPED: readonly NotificationEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
 
-interface Found {
+interface GroupMoments {
   waitsUntil: string | null;
   notifiedAt: string | null;
 }
@@ -89,7 +89,7 @@ export class GroupWait {
       // One that was retried for long arrived late.
       long: isoTime(nowMs - withinMs - 4 * GROUP_MS),
       latest: isoTime(nowMs + withinMs),
-    }) as Found;
+    }) as GroupMoments;
     if (waitsUntil !== null) return waitsUntil;
     return notifiedAt === null ? null : isoTime(Date.parse(notifiedAt) + withinMs);
   }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/durations.ts';
 import { UsageError } from '../../core/errors.ts';
 import type { silences } from '../../ledger/store/schema/alert-tables.ts';
 
@@ -16,7 +17,6 @@ interface ParsedIntervals {
 }
 
 const QUARTER_MS = 15 * 60_000;
-const DAY_MS = 86_400_000;
 const DAY_MINUTES = 1440;
 /** The end of a longer unbroken interval is computed again after this time. */
 const MAX_SEARCH_MS = 35 * DAY_MS;

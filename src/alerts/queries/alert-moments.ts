@@ -15,7 +15,7 @@ import { previousPeriodOf } from '../messages/notification.ts';
 import { usageKind } from '../rules/rules.ts';
 import { type AlertFigures, figuresOf } from '../state/alert-figures.ts';
 import { requireAlert } from '../state/alert-store.ts';
-import { readBasis } from '../state/rule-snapshot.ts';
+import { readSnapshot } from '../state/rule-snapshot.ts';
 import type { AlertRow } from './alerts.ts';
 
 /** An alert at one moment, with all figures of that moment. */
@@ -86,7 +86,8 @@ function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): Aler
   const { rule, periodKey, tenantKey, basis } = row;
   if (periodKey === null || tenantKey === null || usageKind(rule) === null) return kept;
   const read = (key: number) => figuresReader(connection)(key, tenantKey) ?? null;
-  const isBeside = previousPeriodOf({ rule, periodKey, built: readBasis(basis).built }) === periodOfKey(periodKey - 1);
+  const isBeside =
+    previousPeriodOf({ rule, periodKey, built: readSnapshot(basis).built }) === periodOfKey(periodKey - 1);
   return {
     ...kept,
     current: read(periodKey) ?? NO_USAGE,

@@ -15,7 +15,7 @@ import { mutedBy } from '../messages/muted.ts';
 import { readSilences } from '../pipeline/silence.ts';
 import type { FeedbackLabel } from '../state/feedback.ts';
 import { OPEN_ALERTS } from '../state/open-alerts.ts';
-import { readBasis } from '../state/rule-snapshot.ts';
+import { readSnapshot } from '../state/rule-snapshot.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for alerts about a workspace and for system alerts. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;
@@ -135,7 +135,7 @@ function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, '
   const { previous_credits: previous, current_credits: current, threshold } = row;
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
-  const projected = expectedOf({ phase, forecast: readBasis(basis).forecast });
+  const projected = expectedOf({ phase, forecast: readSnapshot(basis).forecast });
   return stakeSides(row.rule as RuleName, {
     previous: previous ?? 0n,
     current,

@@ -7,9 +7,9 @@ export interface Finding {
   /** Credits; null for rules that compare with none. */
   threshold: bigint | null;
   /** The size that levels are multiples of; null where growing is no news. */
-  measure: bigint | null;
+  magnitude: bigint | null;
   /** The magnitude is a bit mask of facts; each new bit is growth and is notified once. */
-  isSet: boolean;
+  isBitMask: boolean;
   /** The rule must hold again this much later before anyone is notified; null: once is enough. */
   confirmAfterMs: number | null;
 }
@@ -21,14 +21,16 @@ export interface Finding {
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }
-  | { verdict: 'between'; wavers: boolean; measure: bigint | null }
+  | { verdict: 'between'; inconclusive: boolean; magnitude: bigint | null }
   | { verdict: 'clear'; atOnce: boolean };
 
-export const UNDECIDED = { verdict: 'between', wavers: false, measure: null } as const satisfies Judgement;
-export const WAVERING = { verdict: 'between', wavers: true, measure: null } as const satisfies Judgement;
+export const UNDECIDED = { verdict: 'between', inconclusive: false, magnitude: null } as const satisfies Judgement;
+export const INCONCLUSIVE = { verdict: 'between', inconclusive: true, magnitude: null } as const satisfies Judgement;
 
-export function holds(finding: Omit<Finding, 'measure' | 'isSet' | 'confirmAfterMs'> & Partial<Finding>): Judgement {
-  return { verdict: 'holds', finding: { measure: null, isSet: false, confirmAfterMs: null, ...finding } };
+export function holds(
+  finding: Omit<Finding, 'magnitude' | 'isBitMask' | 'confirmAfterMs'> & Partial<Finding>,
+): Judgement {
+  return { verdict: 'holds', finding: { magnitude: null, isBitMask: false, confirmAfterMs: null, ...finding } };
 }
 
 export function clear(atOnce: boolean): Judgement {

@@ -10,7 +10,7 @@ interface KindBase {
 }
 
 /** A condition by which one alert inhibits another. */
-export type Inhibition = 'new_id' | 'metering_stopped' | 'shared_growth';
+export type InhibitionCondition = 'new_id' | 'metering_stopped' | 'shared_growth';
 
 /** Facts about a rule that judges usage; the pipeline and the messages read the groups. */
 export interface UsageKind extends KindBase {
@@ -19,8 +19,8 @@ export interface UsageKind extends KindBase {
   compares?: 'readings';
   levels?: Levels;
   /** The condition by which its alerts inhibit others. */
-  inhibits?: Inhibition;
-  inhibitedBy?: readonly Inhibition[];
+  inhibits?: InhibitionCondition;
+  inhibitedBy?: readonly InhibitionCondition[];
   /** The credits at stake. Absent: none. */
   stake?: Stake;
   growth?: Growth;

@@ -17,7 +17,7 @@ export interface AlertSubject {
 }
 
 /** The tenant that another one probably succeeds under a new id. */
-export interface Former {
+export interface PredecessorTenant {
   tenantKey: number;
   /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
   daily: bigint;
@@ -38,7 +38,7 @@ export interface Observation extends AlertSubject {
   forecast: Forecast | null;
   phase: PeriodPhase | null;
   /** The tenant's probable predecessor; null if none is known. */
-  former: Former | null;
+  predecessor: PredecessorTenant | null;
   /** Growth shared by most tenants of a workspace, as a multiple; null if there is none. */
   commonGrowth: number | null;
   /** Details of a system alert, in words. */
@@ -61,13 +61,20 @@ export function observation(
   const { judgement, threshold = null, forecast = null } = seen;
   const nothing = { previous: null, current: null, built: null, detail: null, phase: null };
   const held = { threshold: holdable(threshold), forecast: holdableForecast(forecast) };
-  return { ...nothing, former: null, commonGrowth: null, ...seen, ...held, judgement: holdableJudgement(judgement) };
+  return {
+    ...nothing,
+    predecessor: null,
+    commonGrowth: null,
+    ...seen,
+    ...held,
+    judgement: holdableJudgement(judgement),
+  };
 }
 
 function holdableJudgement(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   const { finding } = judgement;
-  const held = { threshold: holdable(finding.threshold), measure: holdable(finding.measure) };
+  const held = { threshold: holdable(finding.threshold), magnitude: holdable(finding.magnitude) };
   return { verdict: 'holds', finding: { ...finding, ...held } };
 }
 

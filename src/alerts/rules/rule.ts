@@ -1,9 +1,9 @@
 import type { Level } from '../../core/text/alert-words.ts';
 import type { UsageFigures } from '../figures/usage-figures.ts';
+import type { Conditions, PeriodLook } from './context/candidates.ts';
+import type { RuleContext, TenantFacts } from './context/rule-context.ts';
 import type { Judgement } from './judgement.ts';
-import type { Conditions, PeriodLook } from './judging/candidates.ts';
-import type { Judging, TenantFacts } from './judging/judging.ts';
-import type { AlertSubject, Former, Observation } from './observation.ts';
+import type { AlertSubject, Observation, PredecessorTenant } from './observation.ts';
 
 /** The detection of a usage rule. */
 export interface Detection {
@@ -11,28 +11,33 @@ export interface Detection {
    * Returns a SQL condition for tenants that the rule may apply to; null: none. The conditions of all rules form one
    * statement.
    */
-  candidates?: (judging: Judging, look: PeriodLook) => Conditions | null;
+  candidates?: (context: RuleContext, look: PeriodLook) => Conditions | null;
   /** Others that it may hold for in a period; null is the workspace. */
-  inPeriod?: (judging: Judging, look: PeriodLook) => Iterable<number | null>;
+  inPeriod?: (context: RuleContext, look: PeriodLook) => Iterable<number | null>;
   /** Returns subjects that the run itself points to, in any period; `current` is the open one. */
-  inRun?: (judging: Judging, current: number) => Iterable<Found>;
+  inRun?: (context: RuleContext, current: number) => Iterable<Candidate>;
   /** `known` is the open alert. Null: there is nothing to judge. */
-  ofTenant?: (judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures) => Said | null;
-  ofWorkspace?: (judging: Judging, periodKey: number, known: Known | null) => Said | null;
+  ofTenant?: (
+    context: RuleContext,
+    tenant: TenantFacts,
+    known: OpenAlert | null,
+    before?: UsageFigures,
+  ) => RuleResult | null;
+  ofWorkspace?: (context: RuleContext, periodKey: number, known: OpenAlert | null) => RuleResult | null;
 }
 
 /** The open alert that a rule is judged again for. */
-export interface Known {
+export interface OpenAlert {
   /** The level at which it fires; null while it waits. */
   firing: Level | null;
-  measure: bigint | null;
+  magnitude: bigint | null;
   previous: UsageFigures | null;
   /** Asked only of newcomers. */
-  former: () => Former | null;
+  predecessor: () => PredecessorTenant | null;
 }
 
 /** A subject to judge, with its earlier figures if they matter. */
-export interface Found {
+export interface Candidate {
   periodKey: number;
   /** Null for the workspace. */
   tenantKey: number | null;
@@ -40,4 +45,4 @@ export interface Found {
 }
 
 /** Result of a rule. Absent figures are those of the period and of the previous one. */
-export type Said = { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'phase'>>;
+export type RuleResult = { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'phase'>>;

@@ -10,7 +10,7 @@ import { jobFailedMessage } from './job-failed/message.ts';
 import { jumpDetection } from './jump/detect.ts';
 import { jumpKind } from './jump/kind.ts';
 import { jumpMessage } from './jump/message.ts';
-import type { Inhibition, SystemKind, UsageKind } from './kind.ts';
+import type { InhibitionCondition, SystemKind, UsageKind } from './kind.ts';
 import { marginDetection } from './margin/detect.ts';
 import { marginKind } from './margin/kind.ts';
 import { marginMessage } from './margin/message.ts';
@@ -126,6 +126,6 @@ export function findsGrowth(name: RuleName): boolean {
   return usageKind(name)?.stake?.of === 'growth';
 }
 
-export function isInhibitedBy(name: RuleName, condition: Inhibition): boolean {
+export function isInhibitedBy(name: RuleName, condition: InhibitionCondition): boolean {
   return usageKind(name)?.inhibitedBy?.includes(condition) === true;
 }

@@ -4,13 +4,13 @@ import { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import { inserter, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
-import { PACE_CONFIRM_MS } from '../forecast/pace.ts';
+import { PACE_CONFIRMATION_MS } from '../forecast/pace.ts';
 import type { Observation } from '../rules/observation.ts';
 import { type AlertChange, type AlertContext, NOTIFIABLE_CHANGES } from './alert-change.ts';
 import { AlertStore, type StoredAlert, type SubjectNames } from './alert-store.ts';
 import { findBulkPending } from './bulk-pending.ts';
 import { type AlertChangeKind, advance } from './lifecycle.ts';
-import { renderBasis } from './rule-snapshot.ts';
+import { renderSnapshot } from './rule-snapshot.ts';
 
 interface DraftTransition {
   alert: StoredAlert;
@@ -73,7 +73,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
       current,
       threshold,
       detail: seen.periodKey === null ? (seen.detail ?? row.detail) : seen.detail,
-      basis: renderBasis(seen),
+      basis: renderSnapshot(seen),
     };
     if (change !== null) {
       this.#draft(alert, change);
@@ -87,7 +87,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
   /** Reports whether a pending likely alert waits another day, so that many alike are notified together. */
   #waitsForOthers({ state, periodKey, tenantKey, pendingSinceMs }: StoredAlert, level: Level): boolean {
     if (state !== 'pending' || level !== 'likely' || periodKey === null || tenantKey === null) return false;
-    if ((ageMs(pendingSinceMs, this.context.nowMs) ?? 0) >= PACE_CONFIRM_MS + MAX_BULK_WAIT_MS) return false;
+    if ((ageMs(pendingSinceMs, this.context.nowMs) ?? 0) >= PACE_CONFIRMATION_MS + MAX_BULK_WAIT_MS) return false;
     return this.#isBulkPending(periodKey);
   }
 

@@ -53,7 +53,7 @@ export interface SubjectNames {
 /** Columns that an evaluation changes besides the rule version; the others never change. */
 const WRITTEN = [
   ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'notifiedCount'],
-  ...['measure', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
+  ...['magnitude', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
   ...Object.keys(figureColumns(NO_FIGURES)),
 ];
 
@@ -123,12 +123,12 @@ const updateOf = perConnection((connection) =>
 
 /** Open alerts, those with an open notification, and those with something due. */
 const alertsToEvaluate = prepared((db) => {
-  const isToldOrWaits = sql`EXISTS (
+  const isNotifiedOrDue = sql`EXISTS (
     SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, or(isOpenAlert, isToldOrWaits)))
+    .where(and(isOfWorkspace, or(isOpenAlert, isNotifiedOrDue)))
     .orderBy(asc(alerts.alertKey));
 });
 

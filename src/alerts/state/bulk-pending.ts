@@ -52,12 +52,12 @@ export function findBulkPending(connection: LedgerDb, workspaceKey: number | nul
   const pendingIn = new Map(counts.map(({ periodKey, pending }) => [periodKey, pending]));
   return oncePerKey((periodKey) => {
     const pending = pendingIn.get(periodKey);
-    return pending !== undefined && pending * BULK_SHARE_DIVISOR > countTenants(connection, periodKey);
+    return pending !== undefined && pending * BULK_SHARE_DIVISOR > countMonthTenants(connection, periodKey);
   });
 }
 
 /** Counts the tenants of a period: those with credits in the previous period, or those with a record, whichever are more. */
-export function countTenants(connection: LedgerDb, periodKey: number): number {
+export function countMonthTenants(connection: LedgerDb, periodKey: number): number {
   const countIn = (key: number, condition?: SQL) =>
     query(connection)
       .select({ tenants: count() })
@@ -81,5 +81,5 @@ export function countHolding(
 ): TenantCounts {
   const rows = holdingCounts(connection).all({ rule, periodKey });
   const countOf = (likely: number) => rows.find((row) => Number(row.likely) === likely)?.count ?? 0;
-  return { tenants: countTenants(connection, periodKey), likely: countOf(1), reached: countOf(0) };
+  return { tenants: countMonthTenants(connection, periodKey), likely: countOf(1), reached: countOf(0) };
 }

@@ -26,7 +26,7 @@ export interface AlertStatus {
   level: Level;
   severity: Severity;
   /** The size that it has now; of a set of facts, those that held since it fired. */
-  measure: bigint | null;
+  magnitude: bigint | null;
   /** How often it has begun to hold, and when it did so last. */
   episode: number;
   beganAt: string | null;
@@ -36,7 +36,7 @@ export interface AlertStatus {
 }
 
 /** When an alert is judged, and in which run. */
-export interface JudgingContext {
+export interface LifecycleContext {
   nowMs: number;
   runKey: number | null;
   /** The first sync of a workspace: its findings are old, so none awaits confirmation. */
@@ -55,7 +55,7 @@ const NEVER: AlertStatus = {
   state: 'expired',
   level: 'likely',
   severity: 'warning',
-  measure: null,
+  magnitude: null,
   episode: 0,
   beganAt: null,
   pendingSinceMs: null,
@@ -66,15 +66,16 @@ const NEVER: AlertStatus = {
  * Moves an alert by the result of its rule; `null` is a missing alert. A second result in the same run changes nothing.
  * Returns null if no alert exists or begins.
  */
-export function advance(status: AlertStatus | null, judgement: Judgement, context: JudgingContext): Advance | null {
+export function advance(status: AlertStatus | null, judgement: Judgement, context: LifecycleContext): Advance | null {
   const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
   if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, context) : null;
   if (status.state === 'pending') return advancePending(status, judgement, context);
   if (judgement.verdict === 'holds') return advanceFiring(status, judgement.finding);
   if (judgement.verdict === 'between') {
-    const { measure } = judgement;
-    const isLess = status.level === 'likely' && measure !== null && status.measure !== null && measure < status.measure;
-    return unchanged({ ...status, measure: isLess ? measure : status.measure, clearRunKey: null });
+    const { magnitude } = judgement;
+    const isLess =
+      status.level === 'likely' && magnitude !== null && status.magnitude !== null && magnitude < status.magnitude;
+    return unchanged({ ...status, magnitude: isLess ? magnitude : status.magnitude, clearRunKey: null });
   }
   if (judgement.atOnce || (status.clearRunKey !== null && status.clearRunKey !== context.runKey)) {
     return { status: { ...status, state: 'resolved', clearRunKey: null }, change: 'resolved' };
@@ -82,41 +83,42 @@ export function advance(status: AlertStatus | null, judgement: Judgement, contex
   return unchanged({ ...status, clearRunKey: context.runKey });
 }
 
-function begin(status: AlertStatus, finding: Finding, context: JudgingContext): Advance {
+function begin(status: AlertStatus, finding: Finding, context: LifecycleContext): Advance {
   if (context.seeding || finding.confirmAfterMs === null) return fired(status, finding, context);
-  const { level, severity, measure } = finding;
-  const pending = { ...status, state: 'pending' as const, level, severity, measure, clearRunKey: null };
+  const { level, severity, magnitude } = finding;
+  const pending = { ...status, state: 'pending' as const, level, severity, magnitude, clearRunKey: null };
   return { status: { ...pending, pendingSinceMs: context.nowMs }, change: 'pending' };
 }
 
-function advancePending(status: AlertStatus, judgement: Judgement, context: JudgingContext): Advance {
-  if (judgement.verdict === 'between' && judgement.wavers) return unchanged(status);
+function advancePending(status: AlertStatus, judgement: Judgement, context: LifecycleContext): Advance {
+  if (judgement.verdict === 'between' && judgement.inconclusive) return unchanged(status);
   if (judgement.verdict !== 'holds') {
     // A pending alert that held before returns to its end.
     const state = status.episode > 0 ? ('resolved' as const) : ('expired' as const);
     return { status: { ...status, state, pendingSinceMs: null }, change: 'expired' };
   }
   const { finding } = judgement;
-  const { level, severity, measure } = finding;
+  const { level, severity, magnitude } = finding;
   const waitedMs = ageMs(status.pendingSinceMs, context.nowMs);
   const isConfirmed = (waitedMs ?? 0) >= (finding.confirmAfterMs ?? 0);
   if (isConfirmed && !context.waits(level)) return fired(status, finding, context);
   const pendingSinceMs = waitedMs === null ? context.nowMs : status.pendingSinceMs;
-  return unchanged({ ...status, level, severity, measure, pendingSinceMs });
+  return unchanged({ ...status, level, severity, magnitude, pendingSinceMs });
 }
 
-function fired(status: AlertStatus, { level, severity, measure }: Finding, { nowMs }: JudgingContext): Advance {
+function fired(status: AlertStatus, { level, severity, magnitude }: Finding, { nowMs }: LifecycleContext): Advance {
   const began = { episode: status.episode + 1, beganAt: isoTime(nowMs), pendingSinceMs: null, clearRunKey: null };
-  return { status: { ...began, state: 'firing', level, severity, measure }, change: 'fired' };
+  return { status: { ...began, state: 'firing', level, severity, magnitude }, change: 'fired' };
 }
 
 function advanceFiring(status: AlertStatus, finding: Finding): Advance {
-  const { level, severity, isSet } = finding;
+  const { level, severity, isBitMask } = finding;
   const steps = LEVEL_RANK[level] - LEVEL_RANK[status.level];
   // A settled alert stays settled, even if a clock was set back.
   if (steps < 0 && status.level === 'settled') return unchanged({ ...status, clearRunKey: null });
-  const measure = isSet && finding.measure !== null ? finding.measure | (status.measure ?? 0n) : finding.measure;
-  const now = { ...status, level, severity, measure: measure ?? status.measure, clearRunKey: null };
+  const magnitude =
+    isBitMask && finding.magnitude !== null ? finding.magnitude | (status.magnitude ?? 0n) : finding.magnitude;
+  const now = { ...status, level, severity, magnitude: magnitude ?? status.magnitude, clearRunKey: null };
   if (steps === 0) return unchanged(now);
   return steps > 0 ? { status: { ...now, state: 'firing' }, change: 'escalated' } : { status: now, change: 'eased' };
 }

@@ -251,7 +251,7 @@ function traceOf(connection: LedgerDb) {
     alerts: rows(
       `SELECT a.alert_id, a.rule, a.rule_version, a.tenant_key, a.period_key, a.level, a.severity, a.state,
          a.previous_credits, a.current_credits, a.previous_requests, a.current_requests, a.threshold,
-         a.first_fired_at, a.last_changed_at, a.revision, a.notified_count, a.measure, a.episode, a.pending_since,
+         a.first_fired_at, a.last_changed_at, a.revision, a.notified_count, a.magnitude, a.episode, a.pending_since,
          a.clear_run_key
        FROM alerts a ${ours} ORDER BY a.alert_id`,
     ),

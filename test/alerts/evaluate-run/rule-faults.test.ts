@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { blaming, evaluateAll } from '../../../src/alerts/rules/judging/rule-fault.ts';
+import { blaming, evaluateRules } from '../../../src/alerts/rules/context/rule-fault.ts';
 import { messages, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
@@ -107,7 +107,7 @@ test('what the disk is to blame for goes on as it came, whichever rule was at wo
   const failing = blaming.bind(null, 'jump', () => {
     throw fault;
   });
-  const evaluate = () => evaluateAll(connection, { withoutFaulty: failing, withoutAny: () => null });
+  const evaluate = () => evaluateRules(connection, { withoutFaulty: failing, withoutAny: () => null });
   let thrown: unknown = null;
   try {
     connection.transaction(evaluate)();

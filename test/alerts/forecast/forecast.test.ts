@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { forecastOf, headingOf, type Outlook } from '../../../src/alerts/forecast/forecast.ts';
+import { forecastOf, trendOf, type UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
 import { type Past, readDays, usedBetween } from '../../../src/alerts/forecast/past-days.ts';
 
 const MONTH = 30;
 
 /** What a subject used on each day, the last `today` of them in the open month; all months have 30 days. */
-function outlookOf(days: readonly number[], today: number): Outlook | null {
+function outlookOf(days: readonly number[], today: number): UsageForecast | null {
   const current = days.slice(days.length - today).reduce((sum, used) => sum + used, 0);
   return forecastOf(BigInt(Math.round(current)), pastOf([...days].reverse(), today));
 }
@@ -18,7 +18,7 @@ function pastOf(days: readonly number[], elapsed: number): Past {
 }
 
 function said(days: readonly number[], today: number): Record<'low' | 'likely' | 'high' | 'sure', number> {
-  const { low, likely, high, sure } = outlookOf(days, today) as Outlook;
+  const { low, likely, high, sure } = outlookOf(days, today) as UsageForecast;
   return { low: Number(low), likely: Number(likely), high: Number(high), sure: Number(sure) };
 }
 
@@ -153,9 +153,9 @@ describe('the forecast of a month', () => {
   it('never says less than what is there, nor a range without its middle', () => {
     fc.assert(
       fc.property(pasts, elapsed, fc.bigInt({ min: 0n, max: 2n ** 62n }), (days, passed, current) => {
-        const outlook = forecastOf(current, pastOf(days, passed));
-        if (outlook === null) throw new Error('there is a day');
-        const { low, likely, high, sure } = outlook;
+        const monthForecast = forecastOf(current, pastOf(days, passed));
+        if (monthForecast === null) throw new Error('there is a day');
+        const { low, likely, high, sure } = monthForecast;
         expect(current <= low && low <= likely && likely <= high).toBe(true);
         expect(sure === null || sure >= current).toBe(true);
       }),
@@ -186,15 +186,20 @@ describe('the forecast of a month', () => {
 });
 
 describe('where a month heads', () => {
-  const outlook = (sure: bigint | null, likely: bigint): Outlook => ({ low: 0n, likely, high: likely, sure });
+  const monthForecast = (sure: bigint | null, likely: bigint): UsageForecast => ({
+    low: 0n,
+    likely,
+    high: likely,
+    sure,
+  });
 
   it('is over its limit when that is as good as sure, and near it from nine tenths on', () => {
-    expect(headingOf(outlook(1000n, 2000n), 1000n)).toBe('ahead');
-    expect(headingOf(outlook(900n, 2000n), 1000n)).toBe('wavering');
-    expect(headingOf(outlook(899n, 900n), 1000n)).toBe('near');
-    expect(headingOf(outlook(800n, 899n), 1000n)).toBe('behind');
-    expect(headingOf(outlook(null, 5000n), 1000n)).toBe('unknown');
-    expect(headingOf(null, 1000n)).toBe('unknown');
+    expect(trendOf(monthForecast(1000n, 2000n), 1000n)).toBe('ahead');
+    expect(trendOf(monthForecast(900n, 2000n), 1000n)).toBe('inconclusive');
+    expect(trendOf(monthForecast(899n, 900n), 1000n)).toBe('near');
+    expect(trendOf(monthForecast(800n, 899n), 1000n)).toBe('behind');
+    expect(trendOf(monthForecast(null, 5000n), 1000n)).toBe('unknown');
+    expect(trendOf(null, 1000n)).toBe('unknown');
   });
 });
 

@@ -44,12 +44,12 @@ export async function world() {
     });
     const threshold = 15_000n;
     for (const index of names.keys()) {
-      const measure = creditsOf(index);
+      const magnitude = creditsOf(index);
       const judgement =
-        measure === null ? clear(true) : holds({ level: 'happened', severity: 'critical', threshold, measure });
+        magnitude === null ? clear(true) : holds({ level: 'happened', severity: 'critical', threshold, magnitude });
       const figures = {
         previous: { credits: 10_000n, requests: 1n },
-        current: { credits: measure ?? 0n, requests: 1n },
+        current: { credits: magnitude ?? 0n, requests: 1n },
       };
       const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, '2026-03'), tenantKey: index + 1 };
       book.observe(observation({ ...subject, ...figures, threshold, judgement }));

@@ -5,7 +5,7 @@ import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
 import { messageView } from '../../../src/alerts/channels/message-view.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
 import { dailySummaries } from '../../../src/alerts/messages/digest.ts';
-import { type MadeMessage, MOST_BYTES, type Rendered } from '../../../src/alerts/messages/message-parts.ts';
+import { MAX_BYTES, type MadeMessage, type Rendered } from '../../../src/alerts/messages/message-parts.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { payloadFaults } from '../../support/payload-schema.ts';
@@ -23,7 +23,7 @@ const WHEN = {
   dueAt: '2026-02-21T07:00:00.000Z',
   at: '2026-02-21T07:00:12.000Z',
   head: HEAD,
-  mostBytes: MOST_BYTES,
+  mostBytes: MAX_BYTES,
 };
 const DROP = { rule: 'drop', severity: 'warning', level: 'settled' } as const;
 const RESOLVED = {

@@ -35,7 +35,7 @@ async function world(tenants: number, mostBytes = Number.POSITIVE_INFINITY, cred
   });
   for (const index of names.keys()) {
     const credits = creditsOf(index);
-    const judgement = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: credits });
+    const judgement = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: credits });
     const figures = { previous: { credits: 10_000n, requests: 1n }, current: { credits, requests: 1n } };
     const subject = { rule: 'jump' as const, periodKey: periodKeyOf(1, '2026-03'), tenantKey: index + 1 };
     book.observe(observation({ ...subject, ...figures, threshold: 15_000n, judgement }));

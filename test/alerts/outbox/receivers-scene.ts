@@ -13,7 +13,7 @@ import { notifying, setRoutes } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 
 const DAY_MS = 86_400_000;
-export const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 16_000n });
+export const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: 16_000n });
 export const GONE = clear(true);
 const PERIOD = '2026-03';
 

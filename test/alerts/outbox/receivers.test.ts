@@ -58,7 +58,7 @@ test('refused while it grows: one message of what it has come to', async () => {
   const { look, deliver, heard, connection } = await world();
   look(JUMPS);
   deliver(REFUSED);
-  look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 90_000n }), 90_000n);
+  look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: 90_000n }), 90_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened']);
   expect(messages(connection)[0]?.payload.credits.current).toBe(90_000);
@@ -66,7 +66,7 @@ test('refused while it grows: one message of what it has come to', async () => {
 
 test('refused for almost three days, and the cause is gone: the end is tried for three days itself', async () => {
   const { look, deliver, connection } = await world();
-  look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, measure: 14_000n }), 14_000n);
+  look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, magnitude: 14_000n }), 14_000n);
   deliver(TAKEN);
   look(JUMPS);
   for (let failures = 0; failures < 18; failures += 1) deliver(REFUSED);
@@ -191,7 +191,7 @@ test('what goes beyond every plan is told at once, with the bounds of all', asyn
   mute(18_000n, NOON + 9 * DAY_MS);
   mute(20_000n, NOON + 9 * DAY_MS);
   const grown = (credits: bigint) => {
-    look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: credits }), credits);
+    look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: credits }), credits);
     deliver(TAKEN);
   };
   grown(17_000n);
@@ -209,7 +209,7 @@ test('acknowledged, and it grows: told, and it fires again', async () => {
   acknowledgeAlert(connection, { alertId, by: 'Ada', note: null, nowMs: state.nowMs });
   look(JUMPS);
   pass(2 * DAY_MS);
-  look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 24_000n }), 24_000n);
+  look(holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: 24_000n }), 24_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', 'grown']);
   expect(connection.prepare('SELECT state, notified_count FROM alerts').get()).toEqual({
@@ -223,7 +223,7 @@ test('a correction takes what has happened back to what is likely: eased', async
   look(JUMPS);
   deliver(TAKEN);
   pass(2 * DAY_MS);
-  look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, measure: 18_000n }), 12_000n);
+  look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, magnitude: 18_000n }), 12_000n);
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', 'eased']);
 });

@@ -12,8 +12,8 @@ import { LOG_ROUTES, notifying, setRoutes } from '../../support/run/real-run.ts'
 import { NOON } from '../../support/time/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
-const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 16_000n });
-const LIKELY = holds({ level: 'likely', severity: 'warning', threshold: 15_000n, measure: 16_000n });
+const JUMPS = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: 16_000n });
+const LIKELY = holds({ level: 'likely', severity: 'warning', threshold: 15_000n, magnitude: 16_000n });
 const GONE = clear(true);
 
 /** A ledger of seven tenants, whose jumps a test says to hold or not, and a receiver that hears of ends at once. */
@@ -77,7 +77,7 @@ test('who waits for a group and comes to three times the limit meanwhile waits n
   look(NOON, [1, 2, 3, 4, 5], JUMPS);
   accept(NOON);
   look(NOON + 6 * HOUR_MS, [6, 7], JUMPS);
-  const far = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, measure: 45_000n });
+  const far = holds({ level: 'happened', severity: 'critical', threshold: 15_000n, magnitude: 45_000n });
   look(NOON + 8 * HOUR_MS, [6], far, 45_000n);
 
   expect(waiting().sort()).toEqual(['opened f at 8', 'opened g at 24']);

@@ -1,7 +1,7 @@
-import { Curves } from '../../../src/alerts/forecast/usage-history.ts';
-import { createJudging, type Judging } from '../../../src/alerts/rules/judging/judging.ts';
-import { createPeriodFacts } from '../../../src/alerts/rules/judging/period-facts.ts';
-import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
+import { UsageHistory } from '../../../src/alerts/forecast/usage-history.ts';
+import { createPeriodFacts } from '../../../src/alerts/rules/context/period-facts.ts';
+import { createRuleContext, type RuleContext } from '../../../src/alerts/rules/context/rule-context.ts';
+import { tenantSettings } from '../../../src/alerts/rules/context/tenant-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import type { MergedRun } from '../../../src/ledger/journal/runs/apply-run.ts';
 import { Random } from '../../support/random.ts';
@@ -31,15 +31,15 @@ export async function play(seed: number, each: (nowMs: number) => void, world = 
 }
 
 /** What the rules are asked by. */
-export function judgingOf(merged: MergedRun, settings: AlertSettings): Judging {
+export function judgingOf(merged: MergedRun, settings: AlertSettings): RuleContext {
   const { connection, nowMs } = merged;
   const names = new Map(
     connection.prepare('SELECT tenant_key, tenant_id FROM tenants').raw().all() as [number, string][],
   );
-  return createJudging({
+  return createRuleContext({
     ...{ merged, settings: tenantSettings(settings), priceOf: null },
     factsOf: createPeriodFacts(connection, { workspaceKey: 1, nowMs, settleHours: 48 }),
-    curves: new Curves({ connection, workspaceKey: 1, nowMs }),
+    usageHistory: new UsageHistory({ connection, workspaceKey: 1, nowMs }),
     tenantId: (tenantKey) => names.get(tenantKey) ?? '',
   });
 }

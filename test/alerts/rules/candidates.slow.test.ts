@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { askRule } from '../../../src/alerts/evaluate-run.ts';
-import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
+import { findCandidates } from '../../../src/alerts/rules/context/candidates.ts';
 import { usageRule } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { periodAt } from '../../../src/core/period.ts';
@@ -30,28 +30,28 @@ test.each(SEEDS)('what a rule leaves out when it looks for tenants it would not 
       const run = { runKey, workspaceKey: 1 };
       const merged = { connection, run, changed, nowMs, lastEntryIdBefore: last } as unknown as MergedRun;
       const settings = { ...DEFAULT_ALERT_RULES, tenants: [], budgets: BUDGETS };
-      const judging = judgingOf(merged, settings);
+      const context = judgingOf(merged, settings);
       const tenants = connection.prepare('SELECT tenant_key FROM tenants').pluck().all() as number[];
       for (const periodKey of [current - 1, current]) {
-        const facts = judging.factsOf(periodKey);
+        const facts = context.factsOf(periodKey);
         const look = { facts, all: true, isLate: false, settlesNow: facts.phase.settled };
         for (const name of RULES) {
           const rule = usageRule(name)?.detection;
-          const conditions = rule?.candidates?.(judging, look) ?? null;
+          const conditions = rule?.candidates?.(context, look) ?? null;
           // A rule may look for nobody now, or only at what the run itself says.
           const looks = rule?.candidates === undefined ? rule?.inPeriod !== undefined : conditions !== null;
           if (!looks) continue;
-          const found = new Set<number | null>(rule?.inPeriod?.(judging, look));
-          const candidates = conditions === null ? [] : findCandidates(judging, look, [conditions]);
+          const found = new Set<number | null>(rule?.inPeriod?.(context, look));
+          const candidates = conditions === null ? [] : findCandidates(context, look, [conditions]);
           for (const { tenant } of candidates) found.add(tenant.tenantKey);
           for (const tenantKey of tenants) {
-            const seen = askRule(judging, name, judging.read(periodKey, tenantKey), null);
+            const seen = askRule(context, name, context.read(periodKey, tenantKey), null);
             if (seen?.judgement.verdict !== 'holds') continue;
             // Who is behind its budget is not asked whether it will pass it all the same: that would read everybody's past.
             if (name === 'budget' && seen.judgement.finding.confirmAfterMs !== null) continue;
             held.add(name);
             times += 1;
-            expect([...found], `${name} of ${judging.tenantId(tenantKey)}`).toContain(tenantKey);
+            expect([...found], `${name} of ${context.tenantId(tenantKey)}`).toContain(tenantKey);
           }
         }
       }

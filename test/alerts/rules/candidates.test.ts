@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findCandidates } from '../../../src/alerts/rules/judging/candidates.ts';
+import { findCandidates } from '../../../src/alerts/rules/context/candidates.ts';
 import { usageRule } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { periodAt } from '../../../src/core/period.ts';
@@ -23,11 +23,11 @@ test('few changed tenants and many are found alike', async () => {
   for (const periodKey of [period - 1, period]) {
     const find = (entries: number, all: boolean) => {
       const changed = new Map([[period, { after: last - entries, last }]]);
-      const judging = judgingOf({ connection, run: { runKey }, changed, nowMs } as unknown as MergedRun, settings);
-      const look = { facts: judging.factsOf(periodKey), all, isLate: false, settlesNow: false };
-      const conditions = RULES.map((rule) => usageRule(rule)?.detection.candidates?.(judging, look) ?? null);
+      const context = judgingOf({ connection, run: { runKey }, changed, nowMs } as unknown as MergedRun, settings);
+      const look = { facts: context.factsOf(periodKey), all, isLate: false, settlesNow: false };
+      const conditions = RULES.map((rule) => usageRule(rule)?.detection.candidates?.(context, look) ?? null);
       return findCandidates(
-        judging,
+        context,
         look,
         conditions.filter((each) => each !== null),
       );

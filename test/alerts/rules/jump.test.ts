@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PeriodPhase } from '../../../src/alerts/figures/period-phase.ts';
 import { jumpThreshold } from '../../../src/alerts/figures/threshold.ts';
-import type { Outlook } from '../../../src/alerts/forecast/forecast.ts';
-import { type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/judgement.ts';
+import type { UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
+import { INCONCLUSIVE, type Judgement, UNDECIDED } from '../../../src/alerts/rules/judgement.ts';
 import { type JumpInput, judgeJump } from '../../../src/alerts/rules/jump/judge-jump.ts';
 
 const MAX = 2n ** 63n - 1n;
@@ -38,12 +38,12 @@ function input(
     phase: openFor(DAY_MS),
     firing: null,
     paceMinFraction: 0.1,
-    outlook: () => outlook(0n, 0n),
+    monthForecast: () => monthForecast(0n, 0n),
     ...rest,
   };
 }
 
-function outlook(sure: bigint | null, likely: bigint): Outlook {
+function monthForecast(sure: bigint | null, likely: bigint): UsageForecast {
   return { low: sure ?? likely, likely, high: likely, sure };
 }
 
@@ -151,7 +151,11 @@ describe('the jump rule', () => {
 describe('the forecast of a jump', () => {
   const foretold = (elapsedMs: number, changes: Partial<JumpInput> = {}) =>
     judgeJump(
-      input(80_000n, 100_000n, { phase: openFor(elapsedMs), outlook: () => outlook(150_000n, 160_000n), ...changes }),
+      input(80_000n, 100_000n, {
+        phase: openFor(elapsedMs),
+        monthForecast: () => monthForecast(150_000n, 160_000n),
+        ...changes,
+      }),
     );
   const level = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.level : null);
 
@@ -165,17 +169,17 @@ describe('the forecast of a jump', () => {
   it('waits for a day, a certain jump does not', () => {
     const finding = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding : null);
     expect(finding(foretold(10 * DAY_MS))).toMatchObject({
-      ...{ severity: 'warning', measure: 160_000n },
+      ...{ severity: 'warning', magnitude: 160_000n },
       confirmAfterMs: DAY_MS - 1_800_000,
     });
     expect(finding(judgeJump(input(150_000n, 100_000n)))).toMatchObject({
-      ...{ severity: 'critical', measure: 150_000n },
+      ...{ severity: 'critical', magnitude: 150_000n },
       confirmAfterMs: null,
     });
   });
 
   it('is not asked for when the month has none to be compared with, or is over', () => {
-    expect(level(foretold(10 * DAY_MS, { outlook: null }))).toBeNull();
+    expect(level(foretold(10 * DAY_MS, { monthForecast: null }))).toBeNull();
     expect(level(foretold(31 * DAY_MS, { phase: OVER }))).toBeNull();
   });
 });
@@ -185,17 +189,19 @@ describe('clearing a jump', () => {
 
   it('needs the month to head for less than nine tenths of the threshold while it is open', () => {
     const phase = openFor(15.5 * DAY_MS);
-    const open = (said: Outlook | null) => verdict(60_000n, { phase, firing: 'likely', outlook: () => said });
-    expect(open(outlook(135_000n, 160_000n))).toEqual({ ...WAVERING, measure: 160_000n });
-    expect(open(outlook(134_999n, 135_000n))).toEqual({ ...UNDECIDED, measure: 135_000n });
-    for (const said of [null, outlook(null, 160_000n)]) expect(open(said)).toEqual({ verdict: 'clear', atOnce: false });
-    expect(open(outlook(100_000n, 134_999n))).toEqual({ verdict: 'clear', atOnce: false });
+    const open = (said: UsageForecast | null) =>
+      verdict(60_000n, { phase, firing: 'likely', monthForecast: () => said });
+    expect(open(monthForecast(135_000n, 160_000n))).toEqual({ ...INCONCLUSIVE, magnitude: 160_000n });
+    expect(open(monthForecast(134_999n, 135_000n))).toEqual({ ...UNDECIDED, magnitude: 135_000n });
+    for (const said of [null, monthForecast(null, 160_000n)])
+      expect(open(said)).toEqual({ verdict: 'clear', atOnce: false });
+    expect(open(monthForecast(100_000n, 134_999n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('is foretold of no month that has lost more than it used', () => {
-    const said: Outlook = { low: 200_000n, likely: 300_000n, high: 400_000n, sure: 200_000n };
+    const said: UsageForecast = { low: 200_000n, likely: 300_000n, high: 400_000n, sure: 200_000n };
     const foretold = (current: bigint) =>
-      verdict(current, { phase: openFor(15.5 * DAY_MS), outlook: () => said }).verdict;
+      verdict(current, { phase: openFor(15.5 * DAY_MS), monthForecast: () => said }).verdict;
     expect([foretold(60_000n), foretold(-6_325n)]).toEqual(['holds', 'clear']);
   });
 
@@ -209,7 +215,7 @@ describe('clearing a jump', () => {
     expect(verdict(100_000n, { phase, firing: 'happened', threshold })).toEqual({ verdict: 'clear', atOnce: false });
   });
 
-  it('needs one look at a settled period, where only a final alert wavers', () => {
+  it('needs one look at a settled period, where only a final alert inconclusive', () => {
     expect(verdict(149_999n, { phase: SETTLED, firing: 'settled' })).toEqual(UNDECIDED);
     expect(verdict(134_999n, { phase: SETTLED, firing: 'settled' })).toEqual({ verdict: 'clear', atOnce: true });
     for (const firing of ['likely', 'happened'] as const) {

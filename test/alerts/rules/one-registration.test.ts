@@ -40,7 +40,7 @@ const detection: Detection = {
             verdict: 'holds',
             finding: {
               ...{ level: 'happened', severity: 'warning', threshold: 777n },
-              ...{ measure: null, isSet: false, confirmAfterMs: null },
+              ...{ magnitude: null, isBitMask: false, confirmAfterMs: null },
             },
           }
         : { verdict: 'clear', atOnce: true },

@@ -4,13 +4,13 @@ import { splitChange } from '../../../src/alerts/figures/change-split.ts';
 import type { PeriodPhase } from '../../../src/alerts/figures/period-phase.ts';
 import { buildThreshold, jumpThreshold } from '../../../src/alerts/figures/threshold.ts';
 import type { UsageFigures } from '../../../src/alerts/figures/usage-figures.ts';
-import type { Outlook } from '../../../src/alerts/forecast/forecast.ts';
-import { PACE_CONFIRM_MS } from '../../../src/alerts/forecast/pace.ts';
+import type { UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
+import { PACE_CONFIRMATION_MS } from '../../../src/alerts/forecast/pace.ts';
 import { type BudgetInput, budgetLimit, judgeBudget } from '../../../src/alerts/rules/budget/detect.ts';
+import { tenantSettings } from '../../../src/alerts/rules/context/tenant-settings.ts';
 import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/detect.ts';
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/stopped.ts';
-import { type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/judgement.ts';
-import { tenantSettings } from '../../../src/alerts/rules/judging/tenant-settings.ts';
+import { INCONCLUSIVE, type Judgement, UNDECIDED } from '../../../src/alerts/rules/judgement.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/detect.ts';
 import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression/detect.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement/detect.ts';
@@ -170,32 +170,32 @@ describe('new spend', () => {
 describe('a budget', () => {
   const open: PeriodPhase = { elapsedMs: 1, lengthMs: 2, over: false, settled: false };
   const budget = (used: bigint, changes: Partial<BudgetInput> = {}) =>
-    judgeBudget({ used, budget: 1000n, limit: 1000n, at: [50, 80, 100], phase: open, outlook: null, ...changes });
-  const outlook = (sure: bigint, likely: bigint): { outlook: Outlook } => ({
-    outlook: { low: sure, likely, high: likely, sure },
+    judgeBudget({ used, budget: 1000n, limit: 1000n, at: [50, 80, 100], phase: open, monthForecast: null, ...changes });
+  const monthForecast = (sure: bigint, likely: bigint): { monthForecast: UsageForecast } => ({
+    monthForecast: { low: sure, likely, high: likely, sure },
   });
-  const ahead = outlook(1050n, 2000n);
-  const measure = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.measure : null);
+  const ahead = monthForecast(1050n, 2000n);
+  const magnitude = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.magnitude : null);
 
   it('has each step as a fact of its own, those beyond it too, and one more for where the month heads', () => {
-    expect([499n, 500n, 800n, 1000n].map((current) => measure(budget(current)))).toEqual([null, 2n, 6n, 14n]);
-    expect([1499n, 1500n, 3000n, 99_999n, 100_000n].map((current) => measure(budget(current)))).toEqual([
+    expect([499n, 500n, 800n, 1000n].map((current) => magnitude(budget(current)))).toEqual([null, 2n, 6n, 14n]);
+    expect([1499n, 1500n, 3000n, 99_999n, 100_000n].map((current) => magnitude(budget(current)))).toEqual([
       ...[14n, 30n, 126n, 2046n, 4094n],
     ]);
-    expect(measure(budget(2000n, { at: [200] }))).toBe(2n);
-    expect(measure(budget(100n, ahead))).toBe(1n);
-    expect(measure(budget(500n, { ...ahead, phase: { ...open, over: true } }))).toBe(2n);
+    expect(magnitude(budget(2000n, { at: [200] }))).toBe(2n);
+    expect(magnitude(budget(100n, ahead))).toBe(1n);
+    expect(magnitude(budget(500n, { ...ahead, phase: { ...open, over: true } }))).toBe(2n);
     expect(budgetLimit(1001n)).toBe(1052n);
   });
 
   it('waits a day with where the month heads, and takes it back only when it stays well below', () => {
-    expect(budget(100n, ahead)).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRM_MS } });
+    expect(budget(100n, ahead)).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRMATION_MS } });
     expect(budget(500n, ahead)).toMatchObject({ finding: { confirmAfterMs: null } });
-    expect(budget(100n, outlook(1049n, 2000n))).toEqual(WAVERING);
-    for (const between of [outlook(100n, 960n), outlook(100n, 750n), {}]) {
+    expect(budget(100n, monthForecast(1049n, 2000n))).toEqual(INCONCLUSIVE);
+    for (const between of [monthForecast(100n, 960n), monthForecast(100n, 750n), {}]) {
       expect(budget(100n, between)).toEqual(UNDECIDED);
     }
-    expect(budget(100n, outlook(100n, 749n))).toEqual({ verdict: 'clear', atOnce: false });
+    expect(budget(100n, monthForecast(100n, 749n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
   it('is critical once it is used up, and nothing to speak of when a settled month has kept it', () => {
@@ -215,7 +215,7 @@ describe('what changes afterwards', () => {
     expect(does(fall(9n))).toBe(false);
     expect(does(fall(10n))).toBe(true);
     expect(does(fall(10n, { floor: 11n }))).toBe(false);
-    expect(judge({ lost: 100n })).toMatchObject({ finding: { measure: 100n } });
+    expect(judge({ lost: 100n })).toMatchObject({ finding: { magnitude: 100n } });
     expect(judge({ lost: 100n, restored: true })).toEqual({ verdict: 'clear', atOnce: true });
     expect(bringsBack(90n, { fell: 100n, usual: 0n })).toBe(true);
     expect(bringsBack(99n, { fell: 100n, usual: 10n })).toBe(false);
@@ -223,14 +223,14 @@ describe('what changes afterwards', () => {
     // Of who falls night after night only what is half as much again is news.
     expect([149n, 150n].map((missing) => does(fall(missing, { usual: 100n })))).toEqual([false, true]);
     // A second one adds to what is told.
-    expect(fall(100n, { lost: 50n })).toMatchObject({ finding: { measure: 150n } });
+    expect(fall(100n, { lost: 50n })).toMatchObject({ finding: { magnitude: 150n } });
   });
 
   it('is a restatement while a closed period differs, and only then', () => {
     const figures = (value: bigint, requests = 1n) => ({ credits: value, requests });
     const restated = (stated: UsageFigures | null, current: UsageFigures, closed = true) =>
       judgeRestatement({ stated, closed, current, floor: 3n });
-    expect(restated(figures(5n), figures(2n))).toMatchObject({ finding: { measure: 3n, level: 'settled' } });
+    expect(restated(figures(5n), figures(2n))).toMatchObject({ finding: { magnitude: 3n, level: 'settled' } });
     expect(does(restated(figures(5n), figures(5n)))).toBe(false);
     expect(does(restated(null, figures(5n)))).toBe(false);
     expect(does(restated(figures(5n), figures(3n)))).toBe(false);
@@ -243,7 +243,7 @@ describe('what changes afterwards', () => {
         ...{ stated: { credits: stated, requests: 1n }, current: { credits: current, requests: 9n } },
         ...{ closed: false, floor: 1000n },
       });
-    expect(restated(100_000n, 101_000n)).toMatchObject({ finding: { measure: 1000n, level: 'happened' } });
+    expect(restated(100_000n, 101_000n)).toMatchObject({ finding: { magnitude: 1000n, level: 'happened' } });
     expect(does(restated(100_000n, 100_999n))).toBe(false);
     expect(does(restated(1_000_000n, 1_009_999n))).toBe(false);
     expect(does(restated(1_000_000n, 990_000n))).toBe(true);

@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clear, holds, type Judgement, UNDECIDED, WAVERING } from '../../../src/alerts/rules/judgement.ts';
-import { type AlertStatus, advance, type JudgingContext } from '../../../src/alerts/state/lifecycle.ts';
+import { clear, holds, INCONCLUSIVE, type Judgement, UNDECIDED } from '../../../src/alerts/rules/judgement.ts';
+import { type AlertStatus, advance, type LifecycleContext } from '../../../src/alerts/state/lifecycle.ts';
 import { LEVEL_RANK, OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
-const certain = (measure: bigint | null = null) =>
-  holds({ level: 'happened', severity: 'critical', threshold: 1n, measure });
-const paceOf = (measure: bigint) =>
+const certain = (magnitude: bigint | null = null) =>
+  holds({ level: 'happened', severity: 'critical', threshold: 1n, magnitude });
+const paceOf = (magnitude: bigint) =>
   holds({
     ...{ level: 'likely', severity: 'warning', threshold: 1n },
-    ...{ measure, confirmAfterMs: 6 * HOUR_MS },
+    ...{ magnitude, confirmAfterMs: 6 * HOUR_MS },
   });
 const pace = paceOf(10n);
-const final = holds({ level: 'settled', severity: 'critical', threshold: 1n, measure: 10n });
+const final = holds({ level: 'settled', severity: 'critical', threshold: 1n, magnitude: 10n });
 
 const ANYTIME = { seeding: false, waits: () => false };
 
 /** Plays judgements, one a run and six hours apart; what changed in each. */
-function play(judgements: readonly Judgement[], moment: Partial<JudgingContext> = {}): (string | null)[] {
+function play(judgements: readonly Judgement[], moment: Partial<LifecycleContext> = {}): (string | null)[] {
   let status: AlertStatus | null = null;
   return judgements.map((judgement, run) => {
     const next = advance(status, judgement, { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run, ...moment });
@@ -49,10 +49,10 @@ describe('the life of an alert', () => {
     expect(play([pace, UNDECIDED, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
   });
 
-  it('goes on waiting while the rule wavers, and fires only when it holds', () => {
-    expect(play([pace, WAVERING, pace])).toEqual(['pending', null, 'fired']);
-    expect(play([pace, WAVERING, WAVERING, clear(false)])).toEqual(['pending', null, null, 'expired']);
-    expect(play([WAVERING, pace, pace, WAVERING])).toEqual([null, 'pending', 'fired', null]);
+  it('goes on waiting while the rule inconclusive, and fires only when it holds', () => {
+    expect(play([pace, INCONCLUSIVE, pace])).toEqual(['pending', null, 'fired']);
+    expect(play([pace, INCONCLUSIVE, INCONCLUSIVE, clear(false)])).toEqual(['pending', null, null, 'expired']);
+    expect(play([INCONCLUSIVE, pace, pace, INCONCLUSIVE])).toEqual([null, 'pending', 'fired', null]);
   });
 
   it('keeps the severity of its level: what has settled stays critical when a clock makes it likely again', () => {
@@ -71,10 +71,14 @@ describe('the life of an alert', () => {
   it('gets smaller while a forecast only nearly holds, but no larger', () => {
     const told = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1, seeding: true })?.status ?? null;
     const grown = advance(told, paceOf(40n), { ...ANYTIME, nowMs: 1, runKey: 2 })?.status ?? null;
-    const fallen = advance(grown, { ...UNDECIDED, measure: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
-    expect(fallen?.status).toMatchObject({ state: 'firing', measure: 12n });
-    const risen = advance(fallen?.status ?? null, { ...UNDECIDED, measure: 90n }, { ...ANYTIME, nowMs: 3, runKey: 4 });
-    expect(risen?.status).toMatchObject({ state: 'firing', measure: 12n });
+    const fallen = advance(grown, { ...UNDECIDED, magnitude: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
+    expect(fallen?.status).toMatchObject({ state: 'firing', magnitude: 12n });
+    const risen = advance(
+      fallen?.status ?? null,
+      { ...UNDECIDED, magnitude: 90n },
+      { ...ANYTIME, nowMs: 3, runKey: 4 },
+    );
+    expect(risen?.status).toMatchObject({ state: 'firing', magnitude: 12n });
   });
 
   it('seeds what waits as firing', () => {
@@ -88,15 +92,15 @@ describe('the life of an alert', () => {
   });
 
   it('counts how often it began, and keeps each fact of a set that held since', () => {
-    const facts = (measure: bigint) =>
-      holds({ level: 'likely', severity: 'warning', threshold: 1n, measure, isSet: true });
+    const facts = (magnitude: bigint) =>
+      holds({ level: 'likely', severity: 'warning', threshold: 1n, magnitude, isBitMask: true });
     const first = advance(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
-    expect(first).toMatchObject({ state: 'firing', episode: 1, measure: 2n });
+    expect(first).toMatchObject({ state: 'firing', episode: 1, magnitude: 2n });
     const more = advance(first, facts(4n), { ...ANYTIME, nowMs: 0, runKey: 2 })?.status ?? null;
-    expect(more).toMatchObject({ measure: 6n });
+    expect(more).toMatchObject({ magnitude: 6n });
     const ended = advance(more, clear(true), { ...ANYTIME, nowMs: 0, runKey: 3 })?.status ?? null;
     expect(advance(ended, facts(1n), { ...ANYTIME, nowMs: 0, runKey: 4 })?.status).toMatchObject({
-      ...{ state: 'firing', episode: 2, measure: 1n },
+      ...{ state: 'firing', episode: 2, magnitude: 1n },
     });
   });
 
@@ -149,6 +153,6 @@ const judgement: fc.Arbitrary<Judgement> = fc.oneof(
   fc.bigInt({ min: 1n, max: 1000n }).map((size) => certain(size)),
 );
 
-function moment(run: number): JudgingContext {
+function moment(run: number): LifecycleContext {
   return { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run };
 }

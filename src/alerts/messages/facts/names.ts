@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../core/durations.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { withThousands } from '../../../core/text/words.ts';
@@ -6,7 +7,6 @@ const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ] as const;
-const DAY_MS = 86_400_000;
 /** A month without its year is the latest of its name. */
 const MONTHS_BY_NAME = 11;
 /** Longer names are cut in a sentence; the payload's own fields carry them in full. */

@@ -16,7 +16,7 @@ export function monthOf({ period, created_at }: Facts): string {
 }
 
 /** Reports whether the month was open when its figures were read. */
-export function isOpen({ period, read_at, created_at }: Facts): boolean {
+export function isOpenMonth({ period, read_at, created_at }: Facts): boolean {
   return period !== null && Date.parse(read_at ?? created_at) < periodEndMs(period);
 }
 

@@ -3,7 +3,7 @@ import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { formatMinor } from '../../../core/money.ts';
 import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
 import { percentOf } from '../../figures/percent.ts';
-import { SLACK } from '../judging/candidates.ts';
+import { SLACK } from '../context/candidates.ts';
 
 /** Assigns budgets to tenants: an exact id wins, then the longest matching pattern. */
 export class BudgetTable {

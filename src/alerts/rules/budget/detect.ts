@@ -1,38 +1,38 @@
 import type { Budget } from '../../../config/types.ts';
 import type { PeriodPhase } from '../../figures/period-phase.ts';
 import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
-import { headingOf, type Outlook } from '../../forecast/forecast.ts';
-import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
-import { clear, holds, type Judgement, UNDECIDED, WAVERING } from '../judgement.ts';
-import type { PeriodLook } from '../judging/candidates.ts';
-import { type Judging, perRun } from '../judging/judging.ts';
-import type { Detection, Said } from '../rule.ts';
+import { trendOf, type UsageForecast } from '../../forecast/forecast.ts';
+import { canJudgePace, PACE_CONFIRMATION_MS } from '../../forecast/pace.ts';
+import type { PeriodLook } from '../context/candidates.ts';
+import { perRun, type RuleContext } from '../context/rule-context.ts';
+import { clear, holds, INCONCLUSIVE, type Judgement, UNDECIDED } from '../judgement.ts';
+import type { Detection, RuleResult } from '../rule.ts';
 import { BudgetTable, budgetUse, leastBudgeted, type Price } from './budget-table.ts';
 
 const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 
 /** Judges steps of budgets, and which of them will be passed. */
 export const budgetDetection: Detection = {
-  inPeriod: (judging, look) => (look.isLate ? [] : [null, ...findBudgeted(judging, look)]),
-  ofWorkspace(judging, periodKey) {
-    const own = budgetsOf(judging).ofWorkspace();
+  inPeriod: (context, look) => (look.isLate ? [] : [null, ...findBudgeted(context, look)]),
+  ofWorkspace(context, periodKey) {
+    const own = budgetsOf(context).ofWorkspace();
     if (own === null) return null;
-    const { total } = judging;
+    const { total } = context;
     const current = total(periodKey).figures ?? NO_USAGE;
-    const said = judge(judging, { periodKey, tenantKey: null, current }, own);
-    return said && { ...said, current, previous: total(periodKey - 1).figures };
+    const result = judge(context, { periodKey, tenantKey: null, current }, own);
+    return result && { ...result, current, previous: total(periodKey - 1).figures };
   },
-  ofTenant(judging, { periodKey, tenantKey, current }) {
-    const own = budgetsOf(judging).ofTenant(judging.tenantId(tenantKey));
+  ofTenant(context, { periodKey, tenantKey, current }) {
+    const own = budgetsOf(context).ofTenant(context.tenantId(tenantKey));
     if (own === null) return null;
-    return judge(judging, { periodKey, tenantKey, current: current ?? NO_USAGE }, own);
+    return judge(context, { periodKey, tenantKey, current: current ?? NO_USAGE }, own);
   },
 };
 
 /** Finds changed tenants that may have reached a budget step. */
-function findBudgeted({ merged, settings }: Judging, { facts: { phase, periodKey } }: PeriodLook): number[] {
-  const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
-  const least = leastBudgeted(settings.budgets, tells ? phase.elapsedMs / phase.lengthMs : null);
+function findBudgeted({ merged, settings }: RuleContext, { facts: { phase, periodKey } }: PeriodLook): number[] {
+  const judgesPace = settings.paceFractions.some((fraction) => canJudgePace(phase, fraction));
+  const least = leastBudgeted(settings.budgets, judgesPace ? phase.elapsedMs / phase.lengthMs : null);
   const range = merged.changed.get(periodKey);
   if (least === null || range === undefined) return [];
   return merged.connection
@@ -51,21 +51,21 @@ interface Budgeted {
   current: UsageFigures;
 }
 
-function judge(judging: Judging, { periodKey, tenantKey, current }: Budgeted, own: Budget): Said | null {
-  const { factsOf, settings, priceOf } = judging;
-  const tenantId = tenantKey === null ? null : judging.tenantId(tenantKey);
+function judge(context: RuleContext, { periodKey, tenantKey, current }: Budgeted, own: Budget): RuleResult | null {
+  const { factsOf, settings, priceOf } = context;
+  const tenantId = tenantKey === null ? null : context.tenantId(tenantKey);
   const { phase, period } = factsOf(periodKey);
   const price: Price = (credits) =>
     tenantId === null ? null : (priceOf?.(tenantId, period, credits, current.requests) ?? null);
   const use = budgetUse(own, current.credits, price);
   if (use === null) return null;
   const { limit, detail } = use;
-  const tells = use.used >= 0n && use.used < use.budget && paceIsTelling(phase, settings.workspace.paceMinFraction);
-  const outlook = tells ? judging.outlook(periodKey, tenantKey) : null;
+  const judgesPace = use.used >= 0n && use.used < use.budget && canJudgePace(phase, settings.workspace.paceMinFraction);
+  const monthForecast = judgesPace ? context.monthForecast(periodKey, tenantKey) : null;
   // Only a certain forecast is shown.
-  const shown = headingOf(outlook, budgetLimit(limit)) === 'ahead' ? outlook : null;
+  const shown = trendOf(monthForecast, budgetLimit(limit)) === 'ahead' ? monthForecast : null;
   return {
-    judgement: judgeBudget({ ...use, at: own.at, phase, outlook }),
+    judgement: judgeBudget({ ...use, at: own.at, phase, monthForecast }),
     forecast: shown,
     threshold: limit,
     detail,
@@ -83,7 +83,7 @@ export interface BudgetInput {
   /** Steps of the budget in percent, ascending. */
   at: readonly number[];
   phase: PeriodPhase;
-  outlook: Outlook | null;
+  monthForecast: UsageForecast | null;
 }
 
 /** Returns the credits at which a month counts as heading over its budget: a twentieth more than the budget. */
@@ -95,28 +95,28 @@ export function budgetLimit(limit: bigint): bigint {
  * Judges the usage of a budget. Each step is notified once a period. The forecast of an overrun is notified once, after
  * a day, if no step was. Critical from 100%.
  */
-export function judgeBudget({ used, budget, limit, at, phase, outlook }: BudgetInput): Judgement {
+export function judgeBudget({ used, budget, limit, at, phase, monthForecast }: BudgetInput): Judgement {
   const highest = Math.max(100, ...at);
   const steps = [...at, ...BEYOND.filter((percent) => percent > highest)];
   const reached = steps.filter((percent) => used * 100n >= budget * BigInt(percent));
   const facts = reached.reduce((set, _, index) => set | (1n << BigInt(index + 1)), 0n);
   const isUsedUp = used >= budget;
-  const heading = headingOf(outlook, budgetLimit(limit));
+  const heading = trendOf(monthForecast, budgetLimit(limit));
   const heads = !phase.over && !isUsedUp && heading === 'ahead' ? 1n : 0n;
   if (phase.settled && !isUsedUp) return clear(true);
-  if ((facts | heads) === 0n) return phase.over ? clear(false) : without(outlook, limit);
+  if ((facts | heads) === 0n) return phase.over ? clear(false) : without(monthForecast, limit);
   return holds({
     level: isUsedUp ? 'happened' : 'likely',
     severity: isUsedUp ? 'critical' : 'warning',
     threshold: limit,
-    measure: facts | heads,
-    isSet: true,
-    confirmAfterMs: facts === 0n ? PACE_CONFIRM_MS : null,
+    magnitude: facts | heads,
+    isBitMask: true,
+    confirmAfterMs: facts === 0n ? PACE_CONFIRMATION_MS : null,
   });
 }
 
 /** Ends a notified overrun forecast when the forecast falls below three quarters of the budget. */
-function without(outlook: Outlook | null, limit: bigint): Judgement {
-  if (headingOf(outlook, budgetLimit(limit)) === 'wavering') return WAVERING;
-  return outlook !== null && outlook.likely * 4n < limit * 3n ? clear(false) : UNDECIDED;
+function without(monthForecast: UsageForecast | null, limit: bigint): Judgement {
+  if (trendOf(monthForecast, budgetLimit(limit)) === 'inconclusive') return INCONCLUSIVE;
+  return monthForecast !== null && monthForecast.likely * 4n < limit * 3n ? clear(false) : UNDECIDED;
 }

@@ -1,15 +1,22 @@
 import { percentOf } from '../../figures/percent.ts';
 import type { Facts } from '../../messages/facts/facts.ts';
 import { dayName, daysOf, grouped } from '../../messages/facts/names.ts';
-import { day, forecast as forecastOf, forecastWords, goesOn, heads, isOpen } from '../../messages/facts/phrases.ts';
+import {
+  day,
+  forecast as forecastOf,
+  forecastWords,
+  goesOn,
+  heads,
+  isOpenMonth,
+} from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const budgetMessage: UsageMessage = {
-  found,
+  found: budgetFound,
   ended(facts) {
     const { who, month, used } = heads(facts);
     if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
-    if (!isOpen(facts)) return `${who} ended ${month} with ${used} credits${partOfBudget(facts)}.`;
+    if (!isOpenMonth(facts)) return `${who} ended ${month} with ${used} credits${partOfBudget(facts)}.`;
     return `${who} has used ${used} credits in ${month} so far${partOfBudget(facts)}${forecastWords(facts)}.`;
   },
   foundForMany: (month) => `are near or over their ${month} budget`,
@@ -17,7 +24,7 @@ export const budgetMessage: UsageMessage = {
   comparison: (facts) => ` (budget ${budgetWords(facts)})`,
 };
 
-function found(facts: Facts): string[] {
+function budgetFound(facts: Facts): string[] {
   const { who, month, used, current } = heads(facts);
   const { evidence, threshold, period, created_at } = facts;
   const limit = threshold ?? 0n;

@@ -1,4 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
+import { DAY_MS } from '../../../core/durations.ts';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
@@ -19,33 +20,31 @@ import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../../figures/period-phase.ts';
 import { buildThreshold, floorCredits, type JumpSize, jumpThreshold } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../context/candidates.ts';
+import { comparedOf } from '../context/compared.ts';
+import { afterFirst } from '../context/first-month.ts';
+import { isIntermittentTenant } from '../context/habits.ts';
+import { historyOf, isPastFirst, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
-import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../judging/candidates.ts';
-import { comparedOf } from '../judging/compared.ts';
-import { afterFirst } from '../judging/first-month.ts';
-import { isIntermittentTenant } from '../judging/habits.ts';
-import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
 import { AWAITED_MS } from '../new-spend/rename.ts';
 import { renames } from '../new-spend/renames.ts';
-import type { Former } from '../observation.ts';
-import type { Detection, Found, Known, Said } from '../rule.ts';
+import type { PredecessorTenant } from '../observation.ts';
+import type { Candidate, Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { judgeStopped, SILENT_DAYS } from './stopped.ts';
 import { useReader } from './use-before.ts';
 
-const DAY_MS = 86_400_000;
-
 export const dropDetection: Detection = {
-  candidates,
-  inPeriod: (judging, look) => (isLooking(look) ? goneTenants(judging, look) : []),
+  candidates: dropCandidates,
+  inPeriod: (context, look) => (isLooking(look) ? goneTenants(context, look) : []),
   inRun: findSilent,
-  ofTenant,
+  ofTenant: judgeDropOfTenant,
 };
 
 function isLooking({ facts, isLate }: PeriodLook): boolean {
   return facts.phase.settled && !isLate;
 }
 
-function candidates({ settings }: Judging, look: PeriodLook): Conditions | null {
+function dropCandidates({ settings }: RuleContext, look: PeriodLook): Conditions | null {
   if (!isLooking(look)) return null;
   const dropped = settings.plain
     ? 'prev.credits_used - cur.credits_used >= @floor AND prev.credits_used >= @least * cur.credits_used'
@@ -60,87 +59,91 @@ function candidates({ settings }: Judging, look: PeriodLook): Conditions | null 
 }
 
 /** Returns whether a tenant that stopped may only have paused, as it does out of habit. */
-function isHabitualPause(judging: Judging, tenant: TenantFacts, judgement: Judgement): boolean {
-  return judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isIntermittentTenant(judging, tenant);
+function isHabitualPause(context: RuleContext, tenant: TenantFacts, judgement: Judgement): boolean {
+  return judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isIntermittentTenant(context, tenant);
 }
 
-function goneTenants(judging: Judging, { facts, all }: PeriodLook): number[] {
+function goneTenants(context: RuleContext, { facts, all }: PeriodLook): number[] {
   const source = all
     ? 'tenant_usage prev'
     : `(${ENTERED_BEFORE}) e CROSS JOIN tenant_usage prev ON prev.tenant_key = e.tenant_key`;
-  return judging.connection
+  return context.connection
     .prepare(
       `SELECT prev.tenant_key FROM ${source}
        WHERE prev.period_key = @period - 1 AND prev.credits_used >= @floor AND NOT EXISTS (
          SELECT 1 FROM tenant_usage cur WHERE cur.period_key = @period AND cur.tenant_key = prev.tenant_key)`,
     )
     .pluck()
-    .all({ ...enteredIn(judging, facts.periodKey), floor: judging.settings.leastFloor }) as number[];
+    .all({ ...enteredIn(context, facts.periodKey), floor: context.settings.leastFloor }) as number[];
 }
 
-function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
-  const { factsOf, settings, tenantId } = judging;
+function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: OpenAlert | null): RuleResult {
+  const { factsOf, settings, tenantId } = context;
   const { phase, period, previousComplete } = factsOf(tenant.periodKey);
   const own = settings.of(tenantId(tenant.tenantKey));
   const firing = known?.firing ?? null;
-  const built = buildThreshold(period, historyOf(judging, tenant), own);
+  const built = buildThreshold(period, historyOf(context, tenant), own);
   const settled = judgeDrop({
     current: (tenant.current ?? NO_USAGE).credits,
     previous: {
       figures: tenant.previous,
-      usable: !tenant.withdrawn && previousComplete && isPastFirst(judging, tenant, 1),
+      usable: !tenant.withdrawn && previousComplete && isPastFirst(context, tenant, 1),
     },
     baseline: built?.baseline ?? null,
     phase,
-    returns: phase.settled && returns(judging, tenant),
+    returns: phase.settled && returns(context, tenant),
     thresholds: own,
   });
   const isOld = phase.over && known === null;
   const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
-  const [said, detail] = byFigures ? [settled, null] : stopped(judging, tenant, firing !== null);
+  const [result, detail] = byFigures ? [settled, null] : stopped(context, tenant, firing !== null);
   // A tenant notified as renamed is not notified as a drop in later months.
-  const goesOn = settled.verdict === 'holds' && renames(judging).isTold(tenant.periodKey, tenant.tenantKey);
+  const goesOn = settled.verdict === 'holds' && renames(context).isNotified(tenant.periodKey, tenant.tenantKey);
   return {
-    judgement: goesOn || isHabitualPause(judging, tenant, said) ? clear(true) : said,
+    judgement: goesOn || isHabitualPause(context, tenant, result) ? clear(true) : result,
     built,
     detail,
     threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,
-    previous: byFigures ? comparedOf(judging, tenant, built) : tenant.previous,
+    previous: byFigures ? comparedOf(context, tenant, built) : tenant.previous,
   };
 }
 
 /** Reports whether the previous month had jumped itself, and the present one only returns to the earlier level. */
-function returns(judging: Judging, tenant: TenantFacts): boolean {
-  const { factsOf, settings, tenantId } = judging;
+function returns(context: RuleContext, tenant: TenantFacts): boolean {
+  const { factsOf, settings, tenantId } = context;
   const own = settings.of(tenantId(tenant.tenantKey));
-  const history = historyOf(judging, tenant);
+  const history = historyOf(context, tenant);
   const { period } = factsOf(tenant.periodKey - 1);
-  const before = isPastFirst(judging, tenant, 2)
+  const before = isPastFirst(context, tenant, 2)
     ? buildThreshold(period, (months) => history(months + 1), own)
-    : afterFirst(judging, tenant, 2);
+    : afterFirst(context, tenant, 2);
   if (before === null || (tenant.previous?.credits ?? 0n) < before.credits) return false;
   return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
 }
 
 /** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
-function stopped(judging: Judging, { periodKey, tenantKey }: TenantFacts, firing: boolean): [Judgement, string | null] {
-  const silentMs = silentMsOf(judging, periodKey, tenantKey);
+function stopped(
+  context: RuleContext,
+  { periodKey, tenantKey }: TenantFacts,
+  firing: boolean,
+): [Judgement, string | null] {
+  const silentMs = silentMsOf(context, periodKey, tenantKey);
   if (silentMs === null) return [clear(true), null];
-  const lastMs = judging.nowMs - silentMs;
-  const before = () => useReader(judging).before(periodKey, tenantKey, lastMs);
-  const floor = floorCredits(judging.settings.of(judging.tenantId(tenantKey)));
+  const lastMs = context.nowMs - silentMs;
+  const before = () => useReader(context).before(periodKey, tenantKey, lastMs);
+  const floor = floorCredits(context.settings.of(context.tenantId(tenantKey)));
   const judgement = judgeStopped({ silentMs, firing, before, floor });
   if (firing && judgement.verdict === 'clear')
-    return [judgement, hasUsed(judging, periodKey, tenantKey) ? 'uses credits again' : null];
+    return [judgement, hasUsed(context, periodKey, tenantKey) ? 'uses credits again' : null];
   const detail = `for ${Math.round(silentMs / DAY_MS)} days, longer than it paused in the four weeks before`;
   const use = judgement.verdict === 'holds' && !firing ? before() : null;
-  const heir = use === null ? null : renames(judging).look(periodKey, tenantKey, { lastMs, use });
-  return [heir?.isTold === false ? awaiting(judgement) : judgement, detail];
+  const successor = use === null ? null : renames(context).look(periodKey, tenantKey, { lastMs, use });
+  return [successor?.isNotified === false ? awaiting(judgement) : judgement, detail];
 }
 
 /** Reports whether a predecessor has used nothing since. */
-export function isGone(judging: Judging, periodKey: number, { tenantKey }: Former): boolean {
-  const silentMs = silentMsOf(judging, periodKey, tenantKey);
+export function isGone(context: RuleContext, periodKey: number, { tenantKey }: PredecessorTenant): boolean {
+  const silentMs = silentMsOf(context, periodKey, tenantKey);
   return (
     silentMs === null || judgeStopped({ silentMs, firing: true, before: () => null, floor: 0n }).verdict === 'holds'
   );
@@ -153,12 +156,16 @@ const lastChangeOf = preparedSql(
 );
 
 /** Returns how long a tenant has used nothing, as known in a period; null if it had used nothing before either. */
-function silentMsOf({ connection, curves, nowMs }: Judging, periodKey: number, tenantKey: number): number | null {
+function silentMsOf(
+  { connection, usageHistory, nowMs }: RuleContext,
+  periodKey: number,
+  tenantKey: number,
+): number | null {
   // A tenant that stopped in a past month may continue in a later one.
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
   const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
   // A run that is under way has no time yet: it has changed the figures just now.
-  return changedBy === undefined ? null : (ageMs(curves.endOf(changedBy), nowMs) ?? 0);
+  return changedBy === undefined ? null : (ageMs(usageHistory.endOf(changedBy), nowMs) ?? 0);
 }
 
 const lastDeltaOf = preparedSql(
@@ -168,7 +175,7 @@ const lastDeltaOf = preparedSql(
 );
 
 /** Reports whether the tenant's last change added credits. */
-function hasUsed({ connection, nowMs }: Judging, periodKey: number, tenantKey: number): boolean {
+function hasUsed({ connection, nowMs }: RuleContext, periodKey: number, tenantKey: number): boolean {
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
   return lastDeltaOf(connection).get(tenantKey, periodKey, current) === 1;
 }
@@ -236,8 +243,8 @@ const runsFinishedBetween = prepared((db) => {
  * Tenants that have been silent for just as long as one is missed after, by the first run after a time of day that comes four
  * times a day. Their last record is of this period, or of the one before when this one has nothing yet.
  */
-function findSilent({ merged, curves }: Judging, periodKey: number): Found[] {
-  const lastRunMs = curves.lastRunMs();
+function findSilent({ merged, usageHistory }: RuleContext, periodKey: number): Candidate[] {
+  const lastRunMs = usageHistory.lastRunMs();
   if (lastRunMs === null) return [];
   const slotOf = (ms: number) => Math.floor(ms / STOPPED_EVERY_MS) * STOPPED_EVERY_MS;
   if (slotOf(merged.nowMs) <= slotOf(lastRunMs)) return [];

@@ -1,5 +1,5 @@
 import { grouped } from '../../messages/facts/names.ts';
-import { baselineWords, heads, isOpen, settled } from '../../messages/facts/phrases.ts';
+import { baselineWords, heads, isOpenMonth, settled } from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const dropMessage: UsageMessage = {
@@ -22,7 +22,7 @@ export const dropMessage: UsageMessage = {
   ended(facts) {
     const { who, month, used } = heads(facts);
     return facts.level === 'likely'
-      ? `${who} ${facts.evidence.detail ?? 'is no longer reported as stopped'}; it ${isOpen(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
+      ? `${who} ${facts.evidence.detail ?? 'is no longer reported as stopped'}; it ${isOpenMonth(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
       : `${who} is no longer reported as a drop: ${used} credits in ${month}; ${baselineWords(facts)}.`;
   },
   foundForMany: (month, likely) =>

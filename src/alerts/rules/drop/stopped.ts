@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../../core/durations.ts';
 import { clear, holds, type Judgement } from '../judgement.ts';
 
-const DAY_MS = 86_400_000;
 /** A tenant that used credits on fewer days of the four weeks before is not missed. */
 const DAYS_OF_USE = 10;
-export const DAYS_BEFORE = 28;
+export const OBSERVED_DAYS = 28;
 /** Days without use after which one is missed that paused for at most none, one, two or three days in those weeks. */
 export const SILENT_DAYS: readonly number[] = [3, 4, 5.5, 7];
 /** The same of a workspace. */

@@ -1,35 +1,35 @@
 import { isoTime } from '../../../core/clock.ts';
+import { DAY_MS } from '../../../core/durations.ts';
 import { spanOf } from '../../forecast/run-moments.ts';
-import type { Curves } from '../../forecast/usage-history.ts';
-import { perRun } from '../judging/judging.ts';
-import { DAYS_BEFORE, type UseBefore } from './stopped.ts';
+import type { UsageHistory } from '../../forecast/usage-history.ts';
+import { perRun } from '../context/rule-context.ts';
+import { OBSERVED_DAYS, type UseBefore } from './stopped.ts';
 
-const DAY_MS = 86_400_000;
 /** As long as anybody is silent before it is missed no more, and the days before that. */
-const DAYS_READ = DAYS_BEFORE + 10;
+const DAYS_READ = OBSERVED_DAYS + 10;
 
 /**
  * Reads how tenants used credits in the weeks before they fell silent. Of each day the last reading counts, so that it does not
  * matter at which second runs end; a day without any is one with the next.
  */
 class UseReader {
-  readonly #curves: Curves;
+  readonly #usageHistory: UsageHistory;
   /** When the last run of each day ended, the earliest first. */
   #readings: readonly number[] | null = null;
 
-  constructor(curves: Curves) {
-    this.#curves = curves;
+  constructor(usageHistory: UsageHistory) {
+    this.#usageHistory = usageHistory;
   }
 
   /** Reads a tenant, or the whole workspace, up to the moment of its last change. */
   before(periodKey: number, tenantKey: number | null, changedMs: number): UseBefore | null {
-    const fromMs = changedMs - DAYS_BEFORE * DAY_MS;
+    const fromMs = changedMs - OBSERVED_DAYS * DAY_MS;
     const readings = [...this.#lastOfDays().filter((atMs) => atMs >= fromMs && atMs < changedMs), changedMs];
     const use: UseBefore = { days: 0, credits: 0n, spanMs: 0, longestPauseMs: 0 };
     let usedMs: number | null = null;
     let before: bigint | null = null;
     for (const atMs of readings) {
-      const reached = this.#curves.sinceStart(periodKey, tenantKey, atMs);
+      const reached = this.#usageHistory.sinceStart(periodKey, tenantKey, atMs);
       if (reached === null) continue;
       if (before === null) use.spanMs = spanOf(atMs, changedMs);
       else if (reached > before) {
@@ -43,7 +43,7 @@ class UseReader {
   }
 
   #lastOfDays(): readonly number[] {
-    const { connection, workspaceKey, nowMs } = this.#curves.sources;
+    const { connection, workspaceKey, nowMs } = this.#usageHistory.sources;
     this.#readings ??= (
       connection
         .prepare(
@@ -57,4 +57,4 @@ class UseReader {
   }
 }
 
-export const useReader = perRun(({ curves }) => new UseReader(curves));
+export const useReader = perRun(({ usageHistory }) => new UseReader(usageHistory));

@@ -1,28 +1,28 @@
 import type { AlertRuleSettings } from '../../../config/types.ts';
+import { DAY_MS } from '../../../core/durations.ts';
 import { minorDigits } from '../../../core/money.ts';
 import { addPeriods } from '../../../core/period.ts';
 import { buildThreshold, type Threshold } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { firstWeeks } from '../../forecast/first-weeks.ts';
-import { paceIsTelling } from '../../forecast/pace.ts';
+import { canJudgePace } from '../../forecast/pace.ts';
+import { type Conditions, type PeriodLook, SLACK } from '../context/candidates.ts';
+import { comparedOf } from '../context/compared.ts';
+import { afterFirst } from '../context/first-month.ts';
+import { habitualMonth, isIntermittentTenant } from '../context/habits.ts';
+import { byMateriality } from '../context/materiality.ts';
+import { historyOf, isPastFirst, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { asWarning, type Judgement, UNDECIDED } from '../judgement.ts';
-import { type Conditions, type PeriodLook, SLACK } from '../judging/candidates.ts';
-import { comparedOf } from '../judging/compared.ts';
-import { afterFirst } from '../judging/first-month.ts';
-import { habitualMonth, isIntermittentTenant } from '../judging/habits.ts';
-import { historyOf, isPastFirst, type Judging, type TenantFacts } from '../judging/judging.ts';
-import { byMateriality } from '../judging/materiality.ts';
-import type { Detection, Known, Said } from '../rule.ts';
+import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { judgeJump } from './judge-jump.ts';
 
-export const jumpDetection: Detection = { candidates, ofTenant };
+export const jumpDetection: Detection = { candidates: jumpCandidates, ofTenant: judgeJumpOfTenant };
 
-const DAY_MS = 86_400_000;
 /** A jump's rate of recent days is more than this part of the month before. */
 const RECENT_DAYS = 4;
 const SURGE_PART = 1.3 / 8;
 
-function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Conditions {
+function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: PeriodLook): Conditions {
   const { phase, periodKey } = facts;
   const jumped = settings.plain
     ? `cur.credits_used >= @elapsed * @ratio * prev.credits_used
@@ -35,9 +35,9 @@ function candidates({ settings, curves }: Judging, { facts }: PeriodLook): Condi
   };
   const where = `(prev.credits_used > 0 AND (${jumped}))
     OR (coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @elapsed * @floor)`;
-  const tells = settings.paceFractions.some((fraction) => paceIsTelling(phase, fraction));
+  const judgesPace = settings.paceFractions.some((fraction) => canJudgePace(phase, fraction));
   // The entries at which the recent days begin.
-  const recent = tells ? curves.between(periodKey, RECENT_DAYS) : null;
+  const recent = judgesPace ? usageHistory.between(periodKey, RECENT_DAYS) : null;
   if (recent === null) return { where, values };
   const surged = 'prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used';
   const recently = `cur.credits_used - ${recentReading(recent)} >= @surge * prev.credits_used`;
@@ -58,15 +58,15 @@ function recentReading({ later, passed }: { later: number | null; passed: number
   return `((1 - @passed) * ${readBy('@earlier')} + @passed * ${after} - 1)`;
 }
 
-function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
-  const { factsOf, settings, tenantId } = judging;
+function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: OpenAlert | null): RuleResult {
+  const { factsOf, settings, tenantId } = context;
   const { periodKey, tenantKey, previous } = tenant;
   const { period, phase, previousComplete } = factsOf(periodKey);
   const own = settings.of(tenantId(tenantKey));
   const current = (tenant.current ?? NO_USAGE).credits;
   const firing = known?.firing ?? null;
-  const outlook = () => judging.outlook(periodKey, tenantKey);
-  const heads = (limit: bigint) => () => (known !== null || mayHead(judging, tenant, limit) ? outlook() : null);
+  const monthForecast = () => context.monthForecast(periodKey, tenantKey);
+  const heads = (limit: bigint) => () => (known !== null || mayHead(context, tenant, limit) ? monthForecast() : null);
   const judge = (built: Threshold | null, foretells: boolean, compared = previous): Judgement =>
     judgeJump({
       current,
@@ -75,40 +75,40 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
       paceMinFraction: own.paceMinFraction,
       previous: { figures: compared, usable: previousComplete },
       threshold: built,
-      outlook: foretells && built !== null ? heads(built.credits) : null,
+      monthForecast: foretells && built !== null ? heads(built.credits) : null,
     });
-  let built = buildThreshold(period, historyOf(judging, tenant), own);
+  let built = buildThreshold(period, historyOf(context, tenant), own);
   let judgement = judge(built, true);
   const isUnsure = judgement.verdict === 'holds' || known !== null;
-  const habitual = isUnsure || (previous?.credits ?? 0n) <= 0n ? habitualThreshold(judging, tenant, own) : null;
+  const habitual = isUnsure || (previous?.credits ?? 0n) <= 0n ? habitualThreshold(context, tenant, own) : null;
   if (habitual !== null) {
     built = habitual;
     judgement = judge(built, true, { credits: built.baseline, requests: 0n });
   }
   // Earlier periods are read last: that is slow, and the rule seldom needs them.
   let detail: string | null = null;
-  if (habitual === null && judgement.verdict === 'holds' && !isPastFirst(judging, tenant, 1)) {
-    built = afterFirst(judging, tenant, 1);
-    const early = built === null ? afterFirstWeeks(judging, tenant) : null;
+  if (habitual === null && judgement.verdict === 'holds' && !isPastFirst(context, tenant, 1)) {
+    built = afterFirst(context, tenant, 1);
+    const early = built === null ? afterFirstWeeks(context, tenant) : null;
     if (early !== null) ({ built, detail } = early);
     judgement = early === null || early.rises ? judge(built, false) : UNDECIDED;
     if (early !== null) judgement = phase.over ? UNDECIDED : asWarning(judgement);
   }
-  if (judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isSmallMoney(judging, tenant, built)) {
+  if (judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isSmallMoney(context, tenant, built)) {
     judgement = UNDECIDED;
   }
-  const isForetold = !phase.over && (judgement.verdict === 'holds' || firing !== null);
-  const forecast = isForetold ? outlook() : null;
+  const isForecast = !phase.over && (judgement.verdict === 'holds' || firing !== null);
+  const forecast = isForecast ? monthForecast() : null;
   if (built !== null && detail === null) {
-    judgement = byMateriality(judging, judgement, {
+    judgement = byMateriality(context, judgement, {
       periodKey,
       tenantKey,
       current,
       baseline: built.baseline,
-      outlook: forecast,
+      monthForecast: forecast,
     });
   }
-  const compared = comparedOf(judging, tenant, built);
+  const compared = comparedOf(context, tenant, built);
   return {
     judgement,
     built,
@@ -123,14 +123,14 @@ function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): S
  * Returns the threshold of a tenant with an unusual previous month: one active on few days, with habitual pauses, or
  * without usage in that month. Null for other tenants, and without usage within a year.
  */
-function habitualThreshold(judging: Judging, tenant: TenantFacts, own: AlertRuleSettings): Threshold | null {
+function habitualThreshold(context: RuleContext, tenant: TenantFacts, own: AlertRuleSettings): Threshold | null {
   const returns = (tenant.previous?.credits ?? 0n) <= 0n;
   const isByHabit =
     returns ||
-    (own.baseline === 'previous' && isPastFirst(judging, tenant, 1) && isIntermittentTenant(judging, tenant));
-  const month = isByHabit ? habitualMonth(judging, tenant) : null;
+    (own.baseline === 'previous' && isPastFirst(context, tenant, 1) && isIntermittentTenant(context, tenant));
+  const month = isByHabit ? habitualMonth(context, tenant) : null;
   if (month === null) return null;
-  const { period } = judging.factsOf(tenant.periodKey);
+  const { period } = context.factsOf(tenant.periodKey);
   const built = buildThreshold(period, (months) => (months === 1 ? month.credits : null), {
     ...own,
     baseline: 'previous',
@@ -139,34 +139,34 @@ function habitualThreshold(judging: Judging, tenant: TenantFacts, own: AlertRule
 }
 
 /** Reports whether a month may start to wait: it is ahead of a straight line to its limit, or its latest days stand out. */
-function mayHead({ factsOf, curves, nowMs }: Judging, tenant: TenantFacts, limit: bigint): boolean {
+function mayHead({ factsOf, usageHistory, nowMs }: RuleContext, tenant: TenantFacts, limit: bigint): boolean {
   const { periodKey, tenantKey, previous } = tenant;
   const { phase } = factsOf(periodKey);
   const current = (tenant.current ?? NO_USAGE).credits;
   if (current * BigInt(phase.lengthMs) >= limit * BigInt(phase.elapsedMs)) return true;
-  const before = curves.reading(periodKey, tenantKey, nowMs - RECENT_DAYS * DAY_MS);
+  const before = usageHistory.reading(periodKey, tenantKey, nowMs - RECENT_DAYS * DAY_MS);
   return before !== null && Number(current - before) >= SURGE_PART * Number(previous?.credits ?? 0n);
 }
 
 /** Reports whether the forecast increase costs less than the configured minimum; false without a rate card. */
-function isSmallMoney(judging: Judging, { periodKey, tenantKey }: TenantFacts, built: Threshold | null): boolean {
-  const { factsOf, settings, tenantId, priceOf } = judging;
+function isSmallMoney(context: RuleContext, { periodKey, tenantKey }: TenantFacts, built: Threshold | null): boolean {
+  const { factsOf, settings, tenantId, priceOf } = context;
   const tenant = tenantId(tenantKey);
   const { minAmount } = settings.of(tenant);
-  const outlook = judging.outlook(periodKey, tenantKey);
-  if (minAmount === 0 || priceOf === null || built === null || outlook === null) return false;
+  const monthForecast = context.monthForecast(periodKey, tenantKey);
+  if (minAmount === 0 || priceOf === null || built === null || monthForecast === null) return false;
   const { period } = factsOf(periodKey);
-  const [comes, was] = [outlook.likely, built.baseline].map((credits) => priceOf(tenant, period, credits));
+  const [comes, was] = [monthForecast.likely, built.baseline].map((credits) => priceOf(tenant, period, credits));
   if (comes == null || was == null) return false;
   return Number(comes.amountMinor - was.amountMinor) < minAmount * 10 ** minorDigits(comes.currency);
 }
 
 /** The threshold of a tenant that the very first run saw: from the first weeks of readings, with its derivation. */
 function afterFirstWeeks(
-  { curves, factsOf, settings, tenantId, nowMs }: Judging,
+  { usageHistory, factsOf, settings, tenantId, nowMs }: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
 ): { built: Threshold; detail: string; rises: boolean } | null {
-  const found = firstWeeks(curves, { periodKey, tenantKey, nowMs });
+  const found = firstWeeks(usageHistory, { periodKey, tenantKey, nowMs });
   if (found === null) return null;
   const own = { ...settings.of(tenantId(tenantKey)), baseline: 'previous' as const };
   const built = buildThreshold(factsOf(periodKey).period, (months) => (months === 1 ? found.whole : null), own);

@@ -1,8 +1,8 @@
 import type { Level } from '../../../core/text/alert-words.ts';
 import type { PeriodPhase } from '../../figures/period-phase.ts';
-import { headingOf, type Outlook } from '../../forecast/forecast.ts';
-import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
-import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED, WAVERING } from '../judgement.ts';
+import { trendOf, type UsageForecast } from '../../forecast/forecast.ts';
+import { canJudgePace, PACE_CONFIRMATION_MS } from '../../forecast/pace.ts';
+import { clear, holds, INCONCLUSIVE, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
 
 export interface JumpInput {
   current: bigint;
@@ -15,7 +15,7 @@ export interface JumpInput {
   /** Fraction of an open period that must pass before it is forecast. */
   paceMinFraction: number;
   /** Forecast of an open period, computed only if nothing else decides. Null: no history to compare with. */
-  outlook: (() => Outlook | null) | null;
+  monthForecast: (() => UsageForecast | null) | null;
 }
 
 /**
@@ -31,7 +31,7 @@ export function judgeJump(input: JumpInput): Judgement {
   // A ratio of 1 or less without a floor puts the limit at or below the baseline; no growth is no jump.
   if (current >= limit && current > baseline) {
     const level = phase.settled && phase.over ? 'settled' : 'happened';
-    return holds({ level, severity: 'critical', threshold: limit, measure: current });
+    return holds({ level, severity: 'critical', threshold: limit, magnitude: current });
   }
   if (phase.settled && phase.over) {
     // A settled month below its limit is no jump, however close; only a settled alert stays undecided.
@@ -42,24 +42,24 @@ export function judgeJump(input: JumpInput): Judgement {
   // Figures that were over their limit and are far below it leave no doubt; a forecast may be another by the next run.
   const over = clear(input.firing === 'happened' && current * 10n < limit * 9n);
   if (phase.over) return current * 10n < limit * 9n || current <= baseline ? over : UNDECIDED;
-  if (input.outlook === null || !paceIsTelling(phase, input.paceMinFraction)) {
+  if (input.monthForecast === null || !canJudgePace(phase, input.paceMinFraction)) {
     return input.firing === null ? clear(false) : UNDECIDED;
   }
-  const outlook = input.outlook();
-  const likely = outlook?.likely ?? null;
+  const monthForecast = input.monthForecast();
+  const likely = monthForecast?.likely ?? null;
   if (likely !== null && likely <= baseline) return over;
-  const heading = headingOf(outlook, limit);
+  const heading = trendOf(monthForecast, limit);
   if (heading === 'ahead') {
     return holds({
       level: 'likely',
       severity: 'warning',
       threshold: limit,
-      measure: likely,
-      confirmAfterMs: PACE_CONFIRM_MS,
+      magnitude: likely,
+      confirmAfterMs: PACE_CONFIRMATION_MS,
     });
   }
-  if (heading === 'wavering') return { ...WAVERING, measure: likely };
+  if (heading === 'inconclusive') return { ...INCONCLUSIVE, magnitude: likely };
   // Without a forecast, the present figures decide.
   if (heading === 'unknown') return current * 10n < limit * 9n ? over : UNDECIDED;
-  return heading === 'behind' ? over : { ...UNDECIDED, measure: likely };
+  return heading === 'behind' ? over : { ...UNDECIDED, magnitude: likely };
 }

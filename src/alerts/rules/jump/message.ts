@@ -70,7 +70,7 @@ export function createJumpMessage(aboutTenants: (facts: Facts) => string[]): Usa
 export const jumpMessage = createJumpMessage(() => []);
 
 /** A smaller share of an increase, one part in this many, is not named as a cause. */
-const LEAST_PART = 20n;
+const MIN_PART = 20n;
 
 /** Returns the first day at whose end a reading was over the limit. */
 function reached({ evidence, threshold, period, created_at }: Facts): string {
@@ -86,7 +86,7 @@ function driver({ evidence, reason }: Facts): string {
   const [volume, each] = [BigInt(split.volume_credits), BigInt(split.intensity_credits)];
   const requests = `${volume < 0n ? 'fewer' : 'more'} requests (${signed(volume)} credits)`;
   const cost = `each request costs ${each < 0n ? 'less' : 'more'} (${signed(each)} credits)`;
-  const isNamed = (part: bigint) => (part < 0n ? -part : part) * LEAST_PART >= volume + each;
+  const isNamed = (part: bigint) => (part < 0n ? -part : part) * MIN_PART >= volume + each;
   const causes = [...(isNamed(volume) ? [requests] : []), ...(!isNamed(volume) || isNamed(each) ? [cost] : [])];
   return `Cause: ${causes.join(', and ')}.`;
 }

@@ -4,11 +4,11 @@ import { hasCosts } from '../../../ledger/journal/charges/card-store.ts';
 import { costPricer } from '../../../ledger/journal/charges/credit-pricer.ts';
 import type { PeriodPhase } from '../../figures/period-phase.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
-import { PACE_CONFIRM_MS, paceIsTelling } from '../../forecast/pace.ts';
+import { canJudgePace, PACE_CONFIRMATION_MS } from '../../forecast/pace.ts';
+import type { PeriodLook } from '../context/candidates.ts';
+import { perRun, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, UNDECIDED } from '../judgement.ts';
-import type { PeriodLook } from '../judging/candidates.ts';
-import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
-import type { Detection, Said } from '../rule.ts';
+import type { Detection, RuleResult } from '../rule.ts';
 
 /** Revenue and cost of a tenant, in one currency. */
 interface Margin {
@@ -27,49 +27,49 @@ const costsOf = perRun(({ connection, merged }) => costPricer(connection, merged
 
 /** Detects tenants that pay less for a month than the provider charges: for an open month by its forecast. */
 export const marginDetection: Detection = {
-  inPeriod: (judging, look) => (look.isLate || !hasCosts(judging.connection) ? [] : findLosses(judging, look)),
-  ofTenant: judge,
+  inPeriod: (context, look) => (look.isLate || !hasCosts(context.connection) ? [] : findLosses(context, look)),
+  ofTenant: judgeMarginOfTenant,
 };
 
 /**
  * Finds tenants below cost at present or in a straight line; only their history is read. Rows are streamed, because a
  * period may have a million.
  */
-function findLosses(judging: Judging, { facts: { periodKey, period, phase }, all }: PeriodLook): number[] {
-  const rows = judging.connection
+function findLosses(context: RuleContext, { facts: { periodKey, period, phase }, all }: PeriodLook): number[] {
+  const rows = context.connection
     .prepare(
       `SELECT u.tenant_key, t.tenant_id, u.credits_used, u.request_count FROM tenant_usage u JOIN tenants t USING (tenant_key)
        WHERE u.period_key = ? AND u.withdrawn = 0 ${all ? '' : 'AND u.changed_run_key = ?'}`,
     )
     .safeIntegers()
     .raw()
-    .iterate(...[periodKey, ...(all ? [] : [judging.merged.run.runKey])]);
+    .iterate(...[periodKey, ...(all ? [] : [context.merged.run.runKey])]);
   const found: number[] = [];
   for (const [tenantKey, tenantId, credits, requests] of rows as Iterable<[bigint, string, bigint, bigint]>) {
     const used = { tenantId, period, current: { credits, requests } };
-    if ([credits, inLine(credits, phase)].some((at) => isLoss(marginAt(judging, used, at))))
+    if ([credits, inLine(credits, phase)].some((at) => isLoss(marginAt(context, used, at))))
       found.push(Number(tenantKey));
   }
   return found;
 }
 
-function judge(judging: Judging, { periodKey, tenantKey, current }: TenantFacts): Said | null {
+function judgeMarginOfTenant(context: RuleContext, { periodKey, tenantKey, current }: TenantFacts): RuleResult | null {
   if (current === null) return null;
-  const { phase, period } = judging.factsOf(periodKey);
-  const tenantId = judging.tenantId(tenantKey);
-  const marginOf = (credits: bigint) => marginAt(judging, { tenantId, period, current }, credits);
+  const { phase, period } = context.factsOf(periodKey);
+  const tenantId = context.tenantId(tenantKey);
+  const marginOf = (credits: bigint) => marginAt(context, { tenantId, period, current }, credits);
   const now = marginOf(current.credits);
   if (now === null) return { judgement: clear(true) };
   if (phase.over)
     return { judgement: isLoss(now) ? loses('happened', null) : clear(phase.settled), detail: words(now) };
-  if (!paceIsTelling(phase, judging.settings.of(tenantId).paceMinFraction)) return { judgement: UNDECIDED };
-  const outlook = judging.outlook(periodKey, tenantKey);
-  if (outlook === null) return { judgement: UNDECIDED };
-  const ends = [outlook.low, outlook.likely, outlook.high].map(marginOf);
+  if (!canJudgePace(phase, context.settings.of(tenantId).paceMinFraction)) return { judgement: UNDECIDED };
+  const monthForecast = context.monthForecast(periodKey, tenantKey);
+  if (monthForecast === null) return { judgement: UNDECIDED };
+  const ends = [monthForecast.low, monthForecast.likely, monthForecast.high].map(marginOf);
   if (!ends.some(isLoss)) return { judgement: clear(false) };
   if (!ends.every(isLoss)) return { judgement: UNDECIDED };
-  const judgement = loses(isLoss(now) ? 'happened' : 'likely', PACE_CONFIRM_MS);
-  return { judgement, forecast: outlook, detail: words(ends[1] ?? now) };
+  const judgement = loses(isLoss(now) ? 'happened' : 'likely', PACE_CONFIRMATION_MS);
+  return { judgement, forecast: monthForecast, detail: words(ends[1] ?? now) };
 }
 
 function loses(level: 'likely' | 'happened', confirmAfterMs: number | null) {
@@ -82,10 +82,10 @@ function inLine(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase): bi
 }
 
 /** Computes the margin; null without both prices in one currency. Requests grow in proportion to credits. */
-function marginAt(judging: Judging, { tenantId, period, current }: Used, credits: bigint): Margin | null {
+function marginAt(context: RuleContext, { tenantId, period, current }: Used, credits: bigint): Margin | null {
   const requests = current.credits <= 0n ? current.requests : (current.requests * credits) / current.credits;
-  const price = judging.priceOf?.(tenantId, period, credits, requests) ?? null;
-  const cost = costsOf(judging)(tenantId, period, credits, requests);
+  const price = context.priceOf?.(tenantId, period, credits, requests) ?? null;
+  const cost = costsOf(context)(tenantId, period, credits, requests);
   if (price === null || cost === null || price.currency !== cost.currency) return null;
   return { currency: price.currency, revenueMinor: price.amountMinor, costMinor: cost.amountMinor };
 }

@@ -4,7 +4,7 @@ import { day, heads } from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const marginMessage: UsageMessage = {
-  found,
+  found: marginFound,
   ended(facts) {
     const { who, month } = heads(facts);
     return `${who} is no longer below cost in ${month}.`;
@@ -12,7 +12,7 @@ export const marginMessage: UsageMessage = {
   foundForMany: (month) => `are below cost in ${month}`,
 };
 
-function found(facts: Facts): string[] {
+function marginFound(facts: Facts): string[] {
   const { who, month, used } = heads(facts);
   const { projection, detail } = facts.evidence;
   const sums = detail ?? 'pays less than it costs';

@@ -3,12 +3,12 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { floorCredits } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { hasUsedWithinYear } from '../context/habits.ts';
+import { byMateriality } from '../context/materiality.ts';
+import type { RuleContext, TenantFacts } from '../context/rule-context.ts';
 import { isGone } from '../drop/detect.ts';
 import { asWarning, clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
-import { hasUsedWithinYear } from '../judging/habits.ts';
-import type { Judging, TenantFacts } from '../judging/judging.ts';
-import { byMateriality } from '../judging/materiality.ts';
-import type { Detection, Known, Said } from '../rule.ts';
+import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { renames } from './renames.ts';
 
 /** Judges tenants that had no credits the month before, after all that have stopped: one may be the new id of another. */
@@ -20,7 +20,7 @@ export const newSpendDetection: Detection = {
           values: { floor: settings.leastFloor },
         }
       : null,
-  ofTenant,
+  ofTenant: judgeNewSpendOfTenant,
 };
 
 const hadBefore = preparedSql(
@@ -32,41 +32,42 @@ const hadBefore = preparedSql(
 );
 
 /** Judged after all stopped tenants, because a new one may be a successor. */
-function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null): Said {
-  const { factsOf, settings, tenantId, connection } = judging;
+function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known: OpenAlert | null): RuleResult {
+  const { factsOf, settings, tenantId, connection } = context;
   const { periodKey, tenantKey } = tenant;
   const { phase, previousComplete, previousIsFirst } = factsOf(periodKey);
   const own = settings.of(tenantId(tenantKey));
   const floor = floorCredits(own);
-  const outlook = () => (phase.over ? null : judging.outlook(periodKey, tenantKey));
+  const monthForecast = () => (phase.over ? null : context.monthForecast(periodKey, tenantKey));
   const judge = (hadCredits: boolean) =>
     judgeNewSpend({
       current: (tenant.current ?? NO_USAGE).credits,
       previous: { figures: tenant.previous, usable: previousComplete && !previousIsFirst },
       hadCredits,
       floor,
-      likely: () => outlook()?.likely ?? null,
+      likely: () => monthForecast()?.likely ?? null,
     });
   const hopeful = judge(false);
   const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
-  const returns = hopeful.verdict === 'holds' && hasUsedWithinYear(judging, tenant);
-  const forecast = hopeful.verdict === 'holds' ? outlook() : null;
-  const judgement = byMateriality(judging, had || returns ? judge(true) : hopeful, {
+  const returns = hopeful.verdict === 'holds' && hasUsedWithinYear(context, tenant);
+  const forecast = hopeful.verdict === 'holds' ? monthForecast() : null;
+  const judgement = byMateriality(context, had || returns ? judge(true) : hopeful, {
     periodKey,
     tenantKey,
     baseline: 0n,
-    outlook: forecast,
+    monthForecast: forecast,
     current: (tenant.current ?? NO_USAGE).credits,
   });
   // The predecessor named by the open alert.
-  const told = known?.former() ?? null;
-  const found = told !== null && isGone(judging, periodKey, told) ? told : renames(judging).formerOf(tenantKey);
-  const former = judgement.verdict === 'holds' ? found : told;
+  const notified = known?.predecessor() ?? null;
+  const found =
+    notified !== null && isGone(context, periodKey, notified) ? notified : renames(context).predecessorOf(tenantKey);
+  const predecessor = judgement.verdict === 'holds' ? found : notified;
   return {
-    judgement: former === null ? judgement : asWarning(judgement),
+    judgement: predecessor === null ? judgement : asWarning(judgement),
     threshold: floor,
-    former,
-    detail: known === null && judgement.verdict !== 'holds' ? null : backSince(judging, tenant),
+    predecessor,
+    detail: known === null && judgement.verdict !== 'holds' ? null : backSince(context, tenant),
     forecast: judgement.verdict === 'holds' ? forecast : null,
   };
 }
@@ -80,7 +81,7 @@ const lastUseOf = preparedSql(
 );
 
 /** The last month in which it used credits before; null for who never did. */
-function backSince({ connection }: Judging, { periodKey, tenantKey }: TenantFacts): string | null {
+function backSince({ connection }: RuleContext, { periodKey, tenantKey }: TenantFacts): string | null {
   const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
   return period ?? null;
 }
@@ -106,8 +107,8 @@ export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: 
   if (current > 0n && current >= floor) {
     // Growth counts only beyond the notified forecast: an open month always grows.
     const expected = likely();
-    const measure = expected !== null && expected > current ? expected : current;
-    return holds({ level: 'happened', severity: 'warning', threshold: floor, measure });
+    const magnitude = expected !== null && expected > current ? expected : current;
+    return holds({ level: 'happened', severity: 'warning', threshold: floor, magnitude });
   }
   return current * 10n < floor * 9n || current <= 0n ? clear(false) : UNDECIDED;
 }

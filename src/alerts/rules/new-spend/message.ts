@@ -5,12 +5,12 @@ import type { UsageMessage } from '../message.ts';
 export const newSpendMessage: UsageMessage = {
   found(facts) {
     const { who, month, used } = heads(facts);
-    const { predecessor: former, detail: last } = facts.evidence;
-    if (former !== null) {
-      const since = dateName(former.last_day, facts.created_at);
+    const { predecessor, detail: last } = facts.evidence;
+    if (predecessor !== null) {
+      const since = dateName(predecessor.last_day, facts.created_at);
       return [
-        `${who} is probably the new id of ${named(former.tenant_id)}, which used ${grouped(former.daily_credits)} credits a day and has used nothing since ${since}.`,
-        `${who} has used ${grouped(former.new_daily_credits)} a day since it began: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
+        `${who} is probably the new id of ${named(predecessor.tenant_id)}, which used ${grouped(predecessor.daily_credits)} credits a day and has used nothing since ${since}.`,
+        `${who} has used ${grouped(predecessor.new_daily_credits)} a day since it began: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
         goesOn(facts),
         plan(facts),
       ];

@@ -1,18 +1,18 @@
 import { isoTime } from '../../../core/clock.ts';
+import { DAY_MS } from '../../../core/durations.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { spanOf } from '../../forecast/run-moments.ts';
+import { perRun, type RuleContext } from '../context/rule-context.ts';
 import type { UseBefore } from '../drop/stopped.ts';
-import { type Judging, perRun } from '../judging/judging.ts';
-import type { Former } from '../observation.ts';
+import type { PredecessorTenant } from '../observation.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
 
-const DAY_MS = 86_400_000;
 /** With more stops at once, no pairs are searched. */
-const MOST_LOOKS = 100;
+const MAX_LOOKS = 100;
 
-interface Newcomer {
+interface NewTenant {
   periodKey: number;
   tenantKey: number;
   /** When it was seen first; null when that is unknown. */
@@ -20,11 +20,11 @@ interface Newcomer {
 }
 
 // SQL in the form of the index. Notified pairs remain, also after their month left the window.
-const OF_NEWCOMERS = `FROM alerts WHERE rule = 'new_spend' AND coalesce(workspace_key, 0) = @workspaceKey
+const OF_NEW_TENANTS = `FROM alerts WHERE rule = 'new_spend' AND coalesce(workspace_key, 0) = @workspaceKey
   AND coalesce(period_key, 0)`;
 
-const statementsOf = perConnection((connection) => ({
-  newcomers: connection
+const renameStatements = perConnection((connection) => ({
+  newTenants: connection
     .prepare(
       `SELECT u.tenant_key, u.first_run_key FROM tenant_usage u
        WHERE u.period_key = @periodKey AND u.credits_used > 0 AND u.withdrawn = 0 AND NOT EXISTS (
@@ -34,34 +34,34 @@ const statementsOf = perConnection((connection) => ({
     .raw(),
   pairs: connection
     .prepare(
-      `SELECT basis ->> '$.former.tenantKey', tenant_key ${OF_NEWCOMERS} BETWEEN @periodKey - 1 AND @periodKey + 1
+      `SELECT basis ->> '$.predecessor.tenantKey', tenant_key ${OF_NEW_TENANTS} BETWEEN @periodKey - 1 AND @periodKey + 1
          AND level = 'likely' AND state <> 'resolved'`,
     )
     .raw(),
-  told: connection
+  notified: connection
     .prepare(
-      `SELECT 1 ${OF_NEWCOMERS} = @periodKey AND tenant_key = @tenantKey AND state IN ('firing', 'acknowledged')`,
+      `SELECT 1 ${OF_NEW_TENANTS} = @periodKey AND tenant_key = @tenantKey AND state IN ('firing', 'acknowledged')`,
     )
     .pluck(),
 }));
 
 /** Pairs of stopped tenants and their successors; each successor has one predecessor. */
 class Renames {
-  readonly #judging: Judging;
-  readonly #found = new Map<number, Former>();
-  readonly #newcomers: (periodKey: number) => readonly Newcomer[];
+  readonly #context: RuleContext;
+  readonly #found = new Map<number, PredecessorTenant>();
+  readonly #newTenants: (periodKey: number) => readonly NewTenant[];
   readonly #pairs: (periodKey: number) => ReadonlyMap<number, number>;
   #looks = 0;
 
-  constructor(judging: Judging) {
-    const { connection, curves } = judging;
-    const { newcomers, pairs } = statementsOf(connection);
-    this.#judging = judging;
-    this.#newcomers = oncePerKey((periodKey) =>
-      (newcomers.all({ periodKey }) as [number, number][]).map(([tenantKey, runKey]) => ({
+  constructor(context: RuleContext) {
+    const { connection, usageHistory } = context;
+    const { newTenants, pairs } = renameStatements(connection);
+    this.#context = context;
+    this.#newTenants = oncePerKey((periodKey) =>
+      (newTenants.all({ periodKey }) as [number, number][]).map(([tenantKey, runKey]) => ({
         periodKey,
         tenantKey,
-        beganMs: curves.endOf(runKey),
+        beganMs: usageHistory.endOf(runKey),
       })),
     );
     this.#pairs = oncePerKey(
@@ -70,12 +70,12 @@ class Renames {
   }
 
   /** Reports whether a tenant's successor was notified in about that period. */
-  isTold(periodKey: number, tenantKey: number): boolean {
+  isNotified(periodKey: number, tenantKey: number): boolean {
     return this.#pairs(periodKey).has(tenantKey);
   }
 
   /** Returns the predecessor of a new tenant that this run found. */
-  formerOf(tenantKey: number): Former | null {
+  predecessorOf(tenantKey: number): PredecessorTenant | null {
     return this.#found.get(tenantKey) ?? null;
   }
 
@@ -87,34 +87,34 @@ class Renames {
     periodKey: number,
     tenantKey: number,
     { lastMs, use }: { lastMs: number; use: UseBefore },
-  ): { isTold: boolean } | null {
+  ): { isNotified: boolean } | null {
     this.#looks += 1;
-    if (this.#looks > MOST_LOOKS) return null;
+    if (this.#looks > MAX_LOOKS) return null;
     const daily = (use.credits * BigInt(DAY_MS)) / BigInt(Math.max(DAY_MS, use.spanMs));
-    const told = new Set(this.#pairs(periodKey).values());
-    const begun = [periodKey, periodKey - 1].flatMap((key) => this.#newcomers(key));
-    const { connection, nowMs } = this.#judging;
-    const [heir] = begun
+    const notified = new Set(this.#pairs(periodKey).values());
+    const begun = [periodKey, periodKey - 1].flatMap((key) => this.#newTenants(key));
+    const { connection, nowMs } = this.#context;
+    const [successor] = begun
       .filter(({ beganMs }) => beganMs !== null && goesOnFor({ beganMs, lastMs, nowMs }))
-      .map((newcomer) => ({ newcomer, newDaily: this.#dailyOf(newcomer) }))
-      .filter(({ newcomer, newDaily }) => !told.has(newcomer.tenantKey) && isOfVolume(newDaily, daily))
-      .filter(({ newcomer, newDaily }) => {
-        const other = this.#found.get(newcomer.tenantKey);
+      .map((newTenant) => ({ newTenant, newDaily: this.#dailyOf(newTenant) }))
+      .filter(({ newTenant, newDaily }) => !notified.has(newTenant.tenantKey) && isOfVolume(newDaily, daily))
+      .filter(({ newTenant, newDaily }) => {
+        const other = this.#found.get(newTenant.tenantKey);
         return other === undefined || apart(daily, newDaily) < apart(other.daily, newDaily);
       })
       .sort((a, b) => Number(apart(daily, a.newDaily) - apart(daily, b.newDaily)));
-    if (heir === undefined) return null;
-    const { newcomer, newDaily } = heir;
-    this.#found.set(newcomer.tenantKey, { tenantKey, daily, newDaily, lastDay: isoTime(lastMs).slice(0, 10) });
-    const ofWorkspace = { ...newcomer, workspaceKey: workspaceKeyOf(periodKey) };
-    return { isTold: statementsOf(connection).told.get(ofWorkspace) !== undefined };
+    if (successor === undefined) return null;
+    const { newTenant, newDaily } = successor;
+    this.#found.set(newTenant.tenantKey, { tenantKey, daily, newDaily, lastDay: isoTime(lastMs).slice(0, 10) });
+    const ofWorkspace = { ...newTenant, workspaceKey: workspaceKeyOf(periodKey) };
+    return { isNotified: renameStatements(connection).notified.get(ofWorkspace) !== undefined };
   }
 
   /** Credits a day since its first reading. */
-  #dailyOf({ periodKey, tenantKey, beganMs }: Newcomer): bigint {
-    const { curves, nowMs } = this.#judging;
+  #dailyOf({ periodKey, tenantKey, beganMs }: NewTenant): bigint {
+    const { usageHistory, nowMs } = this.#context;
     if (beganMs === null) return 0n;
-    const [from, to] = [beganMs, nowMs].map((atMs) => curves.sinceStart(periodKey + 1, tenantKey, atMs));
+    const [from, to] = [beganMs, nowMs].map((atMs) => usageHistory.sinceStart(periodKey + 1, tenantKey, atMs));
     const spanMs = Math.max(DAY_MS, spanOf(beganMs, nowMs));
     return from == null || to == null ? 0n : ((to - from) * BigInt(DAY_MS)) / BigInt(spanMs);
   }
@@ -124,4 +124,4 @@ function apart(a: bigint, b: bigint): bigint {
   return a < b ? b - a : a - b;
 }
 
-export const renames = perRun((judging) => new Renames(judging));
+export const renames = perRun((context) => new Renames(context));

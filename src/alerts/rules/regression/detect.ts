@@ -1,48 +1,52 @@
 import { isoTime } from '../../../core/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/durations.ts';
 import { periodStartMs } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { ENTRY_KINDS } from '../../../ledger/store/schema/keys.ts';
 import { floorCredits } from '../../figures/threshold.ts';
 import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
+import { entriesOfKind } from '../context/entries-of-kind.ts';
+import { perRun, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, type Judgement, UNDECIDED } from '../judgement.ts';
-import { entriesOfKind } from '../judging/entries-of-kind.ts';
-import { type Judging, perRun, type TenantFacts } from '../judging/judging.ts';
-import type { Detection, Known, Said } from '../rule.ts';
+import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 
 export const regressionDetection: Detection = {
   inRun: ({ merged, factsOf }) =>
     entriesOfKind(merged, 'decreased').filter(({ periodKey }) => !factsOf(periodKey).phase.over),
-  ofTenant,
+  ofTenant: judgeRegressionOfTenant,
 };
 
 /** `before` is the counter before this run reduced it. */
-function ofTenant(judging: Judging, tenant: TenantFacts, known: Known | null, before?: UsageFigures): Said | null {
+function judgeRegressionOfTenant(
+  context: RuleContext,
+  tenant: TenantFacts,
+  known: OpenAlert | null,
+  before?: UsageFigures,
+): RuleResult | null {
   const { periodKey, tenantKey } = tenant;
   const current = tenant.current ?? NO_USAGE;
-  const startMs = periodStartMs(judging.factsOf(periodKey).period);
-  const history = falls(judging);
+  const startMs = periodStartMs(context.factsOf(periodKey).period);
+  const history = falls(context);
   const isNew = before !== undefined;
-  const lost = known === null ? null : (known.measure ?? 0n);
+  const lost = known === null ? null : (known.magnitude ?? 0n);
   const judgement = judgeRegression({
     fall: isNew ? { missing: before.credits - current.credits, before: before.credits } : null,
     lost: lost !== null && (!isNew || history.isRecent(periodKey, tenantKey)) ? lost : 0n,
-    floor: floorCredits(judging.settings.of(judging.tenantId(tenantKey))),
+    floor: floorCredits(context.settings.of(context.tenantId(tenantKey))),
     usual: isNew ? history.usual(periodKey, tenantKey) : null,
     restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
   });
-  const measure = judgement.verdict === 'holds' ? (judgement.finding.measure ?? 0n) : null;
+  const magnitude = judgement.verdict === 'holds' ? (judgement.finding.magnitude ?? 0n) : null;
   // A fall that adds nothing to the known loss is ignored.
-  if (isNew && lost !== null && (measure === null || measure <= lost)) return null;
+  if (isNew && lost !== null && (magnitude === null || magnitude <= lost)) return null;
   // The counter without its loss; the loss is zero once it is restored.
-  const missing = judgement.verdict === 'clear' ? 0n : (measure ?? lost ?? 0n);
+  const missing = judgement.verdict === 'clear' ? 0n : (magnitude ?? lost ?? 0n);
   const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
   return { judgement, previous };
 }
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** A counter that is corrected night after night falls again by then; the run at the same hour counts. */
-const STANDS_AFTER_MS = DAY_MS + HOUR_MS;
+const RESTORED_AFTER_MS = DAY_MS + HOUR_MS;
 
 interface EntryRow {
   delta: bigint;
@@ -57,7 +61,7 @@ class Falls {
   readonly #before: number;
   readonly #statements;
 
-  constructor({ connection, merged, nowMs }: Judging) {
+  constructor({ connection, merged, nowMs }: RuleContext) {
     this.#nowMs = nowMs;
     this.#before = merged.lastEntryIdBefore;
     const entries = (where: string) =>
@@ -108,7 +112,7 @@ class Falls {
     const [nowMs, before] = [this.#nowMs, this.#before];
     const { periodKey, tenantKey, startMs } = key;
     const [fall, ...later] = this.#statements.sinceLast.all({ periodKey, tenantKey, before }) as EntryRow[];
-    if (fall === undefined || (ageMs(Date.parse(fall.at), nowMs) ?? 0) < STANDS_AFTER_MS) return false;
+    if (fall === undefined || (ageMs(Date.parse(fall.at), nowMs) ?? 0) < RESTORED_AFTER_MS) return false;
     if (this.#statements.fallsNow.get({ periodKey, tenantKey, before }) !== undefined) return false;
     let lastMs = Date.parse(fall.at);
     const beforeFall = fall.after - fall.delta;
@@ -122,10 +126,10 @@ class Falls {
   }
 }
 
-const falls = perRun((judging) => new Falls(judging));
+const falls = perRun((context) => new Falls(context));
 
 /** A fall below a hundredth of the figure is the jitter of a service that answers from several copies. */
-const TELLING_PART = 100n;
+const MIN_FALL_DIVISOR = 100n;
 
 /** A counter that fell on this many recent days falls regularly. */
 const USUAL_DAYS = 3;
@@ -153,7 +157,7 @@ export function judgeRegression({ fall, lost, restored, usual, floor }: Regressi
   if (fall === null) return restored ? clear(true) : fallen(lost);
   const { missing, before } = fall;
   const isUsual = usual !== null && missing * 2n < usual * 3n;
-  const isLittle = missing * TELLING_PART < before || missing < floor || missing <= 0n;
+  const isLittle = missing * MIN_FALL_DIVISOR < before || missing < floor || missing <= 0n;
   return isUsual || isLittle ? UNDECIDED : fallen(lost + missing);
 }
 
@@ -162,6 +166,6 @@ export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usua
   return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
 }
 
-function fallen(measure: bigint): Judgement {
-  return holds({ level: 'happened', severity: 'warning', threshold: null, measure });
+function fallen(magnitude: bigint): Judgement {
+  return holds({ level: 'happened', severity: 'warning', threshold: null, magnitude });
 }

@@ -3,14 +3,14 @@ import { eq, prepared, preparedSql, sql } from '../../../ledger/store/schema/dri
 import { findPeriod } from '../../../ledger/store/subjects.ts';
 import { floorCredits } from '../../figures/threshold.ts';
 import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
+import { SLACK } from '../context/candidates.ts';
+import type { RuleContext, TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, type Judgement, UNDECIDED } from '../judgement.ts';
-import { SLACK } from '../judging/candidates.ts';
-import type { Judging, TenantFacts } from '../judging/judging.ts';
-import type { Detection, Found, Known, Said } from '../rule.ts';
+import type { Candidate, Detection, OpenAlert, RuleResult } from '../rule.ts';
 
 export const restatementDetection: Detection = {
   inRun: findChanged,
-  ofTenant,
+  ofTenant: judgeRestatementOfTenant,
 };
 
 export interface RestatementInput {
@@ -36,7 +36,7 @@ export function judgeRestatement({ stated, closed, current, floor }: Restatement
     return size * 2n < floor || size * 200n < part ? clear(true) : UNDECIDED;
   }
   const level = closed ? 'settled' : 'happened';
-  return holds({ level, severity: 'warning', threshold: null, measure: size });
+  return holds({ level, severity: 'warning', threshold: null, magnitude: size });
 }
 
 const correctedBy = prepared((db) => {
@@ -45,18 +45,18 @@ const correctedBy = prepared((db) => {
   return corrected.where(eq(runKey, sql.placeholder('runKey')));
 });
 
-function findChanged(judging: Judging): Found[] {
-  const { connection, merged } = judging;
+function findChanged(context: RuleContext): Candidate[] {
+  const { connection, merged } = context;
   const settled = [...merged.changed.keys()].flatMap((periodKey) =>
-    findRestated(judging, periodKey).map((tenantKey) => ({ periodKey, tenantKey })),
+    findRestated(context, periodKey).map((tenantKey) => ({ periodKey, tenantKey })),
   );
   return [...correctedBy(connection).all({ runKey: merged.run.runKey }), ...settled];
 }
 
 /** Finds tenants of a settled, open period that this run moved away from their settled figure. */
-function findRestated({ merged, curves, settings }: Judging, periodKey: number): number[] {
+function findRestated({ merged, usageHistory, settings }: RuleContext, periodKey: number): number[] {
   const floor = settings.leastFloor;
-  const settledEntry = curves.settledEntry(periodKey);
+  const settledEntry = usageHistory.settledEntry(periodKey);
   if (settledEntry === null || findPeriod(merged.connection, periodKey)?.closedSeq !== null) return [];
   return merged.connection
     .prepare(
@@ -79,11 +79,15 @@ const closedFigures = preparedSql(
   'raw',
 );
 
-function ofTenant({ connection, curves, settings, tenantId }: Judging, tenant: TenantFacts, known: Known | null): Said {
+function judgeRestatementOfTenant(
+  { connection, usageHistory, settings, tenantId }: RuleContext,
+  tenant: TenantFacts,
+  known: OpenAlert | null,
+): RuleResult {
   const { periodKey, tenantKey } = tenant;
   const row = closedFigures(connection).get(tenantKey, periodKey) as [bigint | null, bigint | null] | undefined;
   const closed = row === undefined ? null : { credits: row[0] ?? 0n, requests: row[1] ?? 0n };
-  const stated = closed ?? curves.settledFigures(periodKey, tenantKey);
+  const stated = closed ?? usageHistory.settledFigures(periodKey, tenantKey);
   const current = tenant.current ?? NO_USAGE;
   const floor = floorCredits(settings.of(tenantId(tenantKey)));
   // A missing record is notified as withdrawn.

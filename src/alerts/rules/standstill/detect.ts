@@ -1,4 +1,5 @@
 import { isoTime } from '../../../core/clock.ts';
+import { DAY_MS } from '../../../core/durations.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
@@ -6,19 +7,18 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { floorCredits } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { perRun, type RuleContext } from '../context/rule-context.ts';
 import { judgeStandstill } from '../drop/stopped.ts';
 import { useReader } from '../drop/use-before.ts';
 import { clear } from '../judgement.ts';
-import { type Judging, perRun } from '../judging/judging.ts';
-import type { Detection, Found, Known, Said } from '../rule.ts';
+import type { Candidate, Detection, OpenAlert, RuleResult } from '../rule.ts';
 
 /** Fewer active tenants may stop together by chance. */
-const LEAST_TENANTS = 5;
-const DAY_MS = 86_400_000;
+const MIN_ACTIVE_TENANTS = 5;
 
-export const standstillDetection: Detection = { inRun: findStandstill, ofWorkspace };
+export const standstillDetection: Detection = { inRun: findStandstill, ofWorkspace: judgeStandstillOfWorkspace };
 
-const lastChangeOf = preparedSql(
+const lastWorkspaceChange = preparedSql(
   'SELECT max(changed_run_key) FROM tenant_usage WHERE period_key BETWEEN ? AND ? AND credits_used > 0',
   'pluck',
 );
@@ -33,40 +33,40 @@ const lastUsersOf = preparedSql(
  * Returns the last change of the workspace's figures, as known since the previous month; null without any. It reads all
  * of them.
  */
-const lastChanges = perRun(({ connection, curves, nowMs }) => ({
+const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
   sinceMonthBefore: oncePerKey((periodKey: number): number | null => {
     const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
-    const changedBy = lastChangeOf(connection).get(periodKey - 1, current) as number | null;
-    return changedBy === null ? null : (curves.endOf(changedBy) ?? nowMs);
+    const changedBy = lastWorkspaceChange(connection).get(periodKey - 1, current) as number | null;
+    return changedBy === null ? null : (usageHistory.endOf(changedBy) ?? nowMs);
   }),
 }));
 
 /** It is about the month in which figures changed last. */
-function findStandstill(judging: Judging, current: number): Found[] {
-  if (judging.merged.changed.has(current)) return [];
-  const lastMs = lastChanges(judging).sinceMonthBefore(current);
+function findStandstill(context: RuleContext, current: number): Candidate[] {
+  if (context.merged.changed.has(current)) return [];
+  const lastMs = lastChanges(context).sinceMonthBefore(current);
   if (lastMs === null) return [];
   return [{ periodKey: periodKeyOf(workspaceKeyOf(current), periodAt(lastMs)), tenantKey: null }];
 }
 
-function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
-  const lastMs = lastChanges(judging).sinceMonthBefore(periodKey);
-  const { figures } = judging.total(periodKey);
+function judgeStandstillOfWorkspace(context: RuleContext, periodKey: number, known: OpenAlert | null): RuleResult {
+  const lastMs = lastChanges(context).sinceMonthBefore(periodKey);
+  const { figures } = context.total(periodKey);
   const wereMany = (sinceMs: number): boolean =>
-    (lastUsersOf(judging.connection).get(periodKey - 1, periodKey, isoTime(sinceMs)) as number) >= LEAST_TENANTS;
+    (lastUsersOf(context.connection).get(periodKey - 1, periodKey, isoTime(sinceMs)) as number) >= MIN_ACTIVE_TENANTS;
   const judgement =
     lastMs === null
       ? clear(true)
       : judgeStandstill({
-          silentMs: ageMs(lastMs, judging.nowMs) ?? 0,
+          silentMs: ageMs(lastMs, context.nowMs) ?? 0,
           firing: known?.firing != null,
-          before: () => (wereMany(lastMs - DAY_MS) ? useReader(judging).before(periodKey, null, lastMs) : null),
-          floor: floorCredits(judging.settings.workspace),
+          before: () => (wereMany(lastMs - DAY_MS) ? useReader(context).before(periodKey, null, lastMs) : null),
+          floor: floorCredits(context.settings.workspace),
         });
   return {
     judgement,
     current: figures ?? NO_USAGE,
-    previous: judging.total(periodKey - 1).figures,
+    previous: context.total(periodKey - 1).figures,
     detail: lastMs === null ? null : isoTime(lastMs),
   };
 }

@@ -1,6 +1,6 @@
 import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { entriesOfKind } from '../context/entries-of-kind.ts';
 import { clear, holds, type Judgement } from '../judgement.ts';
-import { entriesOfKind } from '../judging/entries-of-kind.ts';
 import type { Detection } from '../rule.ts';
 
 export const withdrawnDetection: Detection = {

@@ -2,28 +2,31 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { buildThreshold, type CreditHistory } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { comparedFigures } from '../context/compared.ts';
+import { byMateriality } from '../context/materiality.ts';
+import type { RuleContext } from '../context/rule-context.ts';
 import { clear, type Judgement } from '../judgement.ts';
-import { comparedFigures } from '../judging/compared.ts';
-import type { Judging } from '../judging/judging.ts';
-import { byMateriality } from '../judging/materiality.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
-import type { Detection, Known, Said } from '../rule.ts';
+import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 
 /** With fewer tenants, their own alerts show everything. */
 const FEW_TENANTS = 5;
 
 /** The same as a jump, of a whole workspace. */
-export const workspaceJumpDetection: Detection = { inPeriod: (_, { isLate }) => (isLate ? [] : [null]), ofWorkspace };
+export const workspaceJumpDetection: Detection = {
+  inPeriod: (_, { isLate }) => (isLate ? [] : [null]),
+  ofWorkspace: judgeJumpOfWorkspace,
+};
 
-function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): Said {
-  const { factsOf, settings, total } = judging;
+function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: OpenAlert | null): RuleResult {
+  const { factsOf, settings, total } = context;
   const { period, phase, previousComplete, previousIsFirst } = factsOf(periodKey);
   const { figures, tenants } = total(periodKey);
   const current = figures ?? NO_USAGE;
   const firing = known?.firing ?? null;
   const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
   const built = buildThreshold(period, history, settings.workspace);
-  const outlook = () => judging.outlook(periodKey, null);
+  const monthForecast = () => context.monthForecast(periodKey, null);
   const judged = judgeJump({
     current: current.credits,
     phase,
@@ -31,34 +34,34 @@ function ofWorkspace(judging: Judging, periodKey: number, known: Known | null): 
     paceMinFraction: settings.workspace.paceMinFraction,
     previous: { figures: total(periodKey - 1).figures, usable: previousComplete && !previousIsFirst },
     threshold: built,
-    outlook: built === null ? null : outlook,
+    monthForecast: built === null ? null : monthForecast,
   });
   const judgedByValue = (by: Judgement): Judgement =>
-    byMateriality(judging, by, {
+    byMateriality(context, by, {
       periodKey,
       tenantKey: null,
       current: current.credits,
       baseline: built?.baseline ?? 0n,
-      outlook: phase.over ? null : outlook(),
+      monthForecast: phase.over ? null : monthForecast(),
     });
   const judgement = tenants < FEW_TENANTS ? clear(true) : judgedByValue(judged);
-  const isTold = judgement.verdict === 'holds' || firing !== null;
+  const isShown = judgement.verdict === 'holds' || firing !== null;
   const base = built === null ? null : { periodKey, baseKey: periodKeyOf(workspaceKeyOf(periodKey), built.period) };
   return {
     judgement,
     current,
-    commonGrowth: isTold && base !== null ? commonGrowth(judging, base) : null,
+    commonGrowth: isShown && base !== null ? commonGrowth(context, base) : null,
     built,
     threshold: built?.credits ?? null,
     previous: comparedFigures(periodKey, built, (key) => total(key).figures),
-    forecast: isTold && !phase.over ? outlook() : null,
+    forecast: isShown && !phase.over ? monthForecast() : null,
   };
 }
 
 /** Tenants around the median that estimate the median month. */
 const AROUND_MIDDLE = 11;
 /** Smaller growth is ordinary variation. */
-const LEAST_GROWTH = 1.3;
+const MIN_GROWTH = 1.3;
 
 const middleTenants =
   preparedSql(`SELECT base.tenant_key AS tenantKey, coalesce(cur.credits_used, 0) * 1.0 / base.credits_used AS soFar,
@@ -74,7 +77,7 @@ const middleTenants =
  * around it. Null without growth, or with few tenants before.
  */
 function commonGrowth(
-  { connection, outlook, factsOf }: Judging,
+  { connection, monthForecast, factsOf }: RuleContext,
   periods: { periodKey: number; baseKey: number },
 ): number | null {
   const { periodKey } = periods;
@@ -82,10 +85,10 @@ function commonGrowth(
   const middle = middleTenants(connection).all(periods) as { tenantKey: number; soFar: number; used: number }[];
   if (middle.length < FEW_TENANTS) return null;
   const growths = middle.map(({ tenantKey, soFar, used }) => {
-    const forecast = over || used <= 0 ? null : outlook(periodKey, tenantKey);
+    const forecast = over || used <= 0 ? null : monthForecast(periodKey, tenantKey);
     return forecast === null ? soFar : soFar * Math.max(1, Number(forecast.likely) / used);
   });
   const growth = growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;
   const tenths = Math.floor(growth * 10) / 10;
-  return tenths >= LEAST_GROWTH ? tenths : null;
+  return tenths >= MIN_GROWTH ? tenths : null;
 }

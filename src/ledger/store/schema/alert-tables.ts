@@ -41,7 +41,7 @@ export const alerts = sqliteTable(
     /** Number of notifications since it fired that were sent because it grew. */
     notifiedCount: integer('notified_count').notNull().default(0),
     /** The current magnitude; for a set of facts, a bit mask of those that held since the alert fired. */
-    measure: int64('measure'),
+    magnitude: int64('magnitude'),
     pendingSince: text('pending_since'),
     /** The first run that found the cause gone; the second such run resolves the alert. */
     clearRunKey: integer('clear_run_key'),
@@ -115,7 +115,7 @@ export const alertNotified = sqliteTable(
     severity: text('severity', { enum: SEVERITIES }),
     /** Number of notifications at this level that were sent because the alert grew. */
     notifiedCount: integer('notified_count'),
-    measure: int64('measure'),
+    magnitude: int64('magnitude'),
     /** 1 until the channel was notified that the alert ended. */
     open: integer('open').notNull().default(0),
     at: text('at'),
@@ -163,7 +163,7 @@ export const deliveryMembers = sqliteTable(
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),
     notifiedCount: integer('notified_count').notNull(),
-    measure: int64('measure'),
+    magnitude: int64('magnitude'),
   },
   (table) => [
     primaryKey({ columns: [table.deliveryKey, table.alertKey] }),
@@ -232,7 +232,7 @@ export const alertRecords: readonly TableRecord[] = [
           'current_requests',
           'threshold',
         ],
-        ...['last_changed_at', 'pending_since', 'clear_run_key', 'measure', 'basis'],
+        ...['last_changed_at', 'pending_since', 'clear_run_key', 'magnitude', 'basis'],
       ],
     },
   },

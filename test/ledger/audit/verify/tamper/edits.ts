@@ -45,7 +45,7 @@ export const COVERED: readonly Covered[] = [
       'current_requests',
       'threshold',
       'last_changed_at',
-      'measure',
+      'magnitude',
       'pending_since',
       'clear_run_key',
       'basis',

@@ -61,8 +61,8 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     revision: 1,
   };
   insert('alert_notified', [
-    { alert_key: FIRST, channel: 'ops', measure: 7, ...told },
-    { alert_key: SECOND, channel: '*', measure: null, ...told },
+    { alert_key: FIRST, channel: 'ops', magnitude: 7, ...told },
+    { alert_key: SECOND, channel: '*', magnitude: null, ...told },
   ]);
   insert('alert_feedback', [
     { alert_key: FIRST, label: 'real', note: null, actor: 'ada', at },
@@ -81,7 +81,7 @@ export function addGuardedRows(connection: LedgerDb, nowMs: number): void {
     level: 'likely',
     severity: 'warning',
     notified_count: 0,
-    measure: 7,
+    magnitude: 7,
   };
   insert('delivery_members', [
     { delivery_key: 1, alert_key: FIRST, ...said },

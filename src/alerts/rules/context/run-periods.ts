@@ -8,7 +8,7 @@ import { periods } from '../../../ledger/store/schema/workspace-tables.ts';
 import { findPeriod } from '../../../ledger/store/subjects.ts';
 import { paceFromMs } from '../../forecast/pace.ts';
 import type { PeriodLook } from './candidates.ts';
-import type { Judging } from './judging.ts';
+import type { RuleContext } from './rule-context.ts';
 
 const { placeholder } = sql;
 
@@ -43,13 +43,13 @@ const lastToCover = prepared((db) => {
  * ones.
  */
 export class RunPeriods {
-  readonly #judging: Judging;
+  readonly #context: RuleContext;
   readonly current: number;
   readonly oldest: number;
 
-  constructor(judging: Judging, lookbackPeriods: number) {
-    const { run, nowMs } = judging.merged;
-    this.#judging = judging;
+  constructor(context: RuleContext, lookbackPeriods: number) {
+    const { run, nowMs } = context.merged;
+    this.#context = context;
     // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
     const lookback = Math.max(1, lookbackPeriods);
     this.current = periodKeyOf(run.workspaceKey, periodAt(nowMs));
@@ -57,36 +57,36 @@ export class RunPeriods {
   }
 
   inReach(): number[] {
-    const found = periodsBetween(this.#judging.merged.connection).all({ from: this.oldest, to: this.current });
+    const found = periodsBetween(this.#context.merged.connection).all({ from: this.oldest, to: this.current });
     return found.map(({ periodKey }) => periodKey);
   }
 
   /** Decides how to evaluate a period; null: not at all. */
   lookAt(periodKey: number): PeriodLook | null {
     this.#reopenIfNotOver(periodKey);
-    const { changed, run } = this.#judging.merged;
+    const { changed, run } = this.#context.merged;
     const settlesNow = this.#settlesNow(periodKey);
     const all = run.first || settlesNow || this.#paceBegins(periodKey) || this.#previousIsNew(periodKey);
     if (!all && !changed.has(periodKey) && !changed.has(periodKey - 1)) return null;
-    const facts = this.#judging.factsOf(periodKey);
+    const facts = this.#context.factsOf(periodKey);
     return { facts, all, settlesNow, isLate: facts.phase.settled && !settlesNow };
   }
 
   settle(periodKey: number): void {
-    const { connection, run } = this.#judging.merged;
+    const { connection, run } = this.#context.merged;
     setFinalRun(connection).run({ periodKey, runKey: run.runKey });
   }
 
   /** A clock that was ahead found it settled. */
   #reopenIfNotOver(periodKey: number): void {
-    const { merged, factsOf } = this.#judging;
+    const { merged, factsOf } = this.#context;
     if (factsOf(periodKey).phase.over || findPeriod(merged.connection, periodKey)?.finalRunKey === null) return;
     setFinalRun(merged.connection).run({ periodKey, runKey: null });
   }
 
   #settlesNow(periodKey: number): boolean {
-    const found = findPeriod(this.#judging.merged.connection, periodKey);
-    return found?.finalRunKey === null && this.#judging.factsOf(periodKey).phase.settled;
+    const found = findPeriod(this.#context.merged.connection, periodKey);
+    return found?.finalRunKey === null && this.#context.factsOf(periodKey).phase.settled;
   }
 
   /**
@@ -94,10 +94,10 @@ export class RunPeriods {
    * without usage.
    */
   #paceBegins(periodKey: number): boolean {
-    const { factsOf, curves, settings } = this.#judging;
+    const { factsOf, usageHistory, settings } = this.#context;
     const { phase } = factsOf(periodKey);
     if (phase.over) return false;
-    const lastMs = curves.lastRunMs();
+    const lastMs = usageHistory.lastRunMs();
     const lastElapsedMs = lastMs === null ? 0 : lastMs - periodStartMs(periodOfKey(periodKey));
     return settings.paceFractions.some((fraction) => {
       const fromMs = paceFromMs(phase.lengthMs, fraction);
@@ -107,7 +107,7 @@ export class RunPeriods {
 
   /** Reports whether this run is the first to read the previous period completely; before, there was no comparison. */
   #previousIsNew(periodKey: number): boolean {
-    const { merged, factsOf } = this.#judging;
+    const { merged, factsOf } = this.#context;
     if (!factsOf(periodKey).previousComplete) return false;
     const period = periodOfKey(periodKey - 1);
     const earlier = lastToCover(merged.connection).get({

@@ -5,7 +5,7 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { activeDaysIn, pausesByHabit } from '../../forecast/intermittent.ts';
 import { HABIT_DAYS } from '../../forecast/tenant-sample.ts';
-import { type Judging, perRun, type TenantFacts } from './judging.ts';
+import { perRun, type RuleContext, type TenantFacts } from './rule-context.ts';
 
 /** A tenant with usage on fewer days of the previous month is compared with more than that month. */
 const MIN_ACTIVE_DAYS = 10;
@@ -14,19 +14,19 @@ const COMPARED_MONTHS = 3;
 const MAX_MONTHS_BACK = 12;
 
 /** Daily credits of tenants over more than a year, latest first. */
-const longHistory = perRun(({ curves, merged }: Judging) => {
+const longHistory = perRun(({ usageHistory, merged }: RuleContext) => {
   const open = periodKeyOf(merged.run.workspaceKey, periodAt(merged.nowMs));
-  return { of: oncePerKey((tenantKey: number) => curves.dailyCredits(open, tenantKey, HABIT_DAYS)) };
+  return { of: oncePerKey((tenantKey: number) => usageHistory.dailyCredits(open, tenantKey, HABIT_DAYS)) };
 });
 
 /**
  * Reports whether a tenant's months say little about each other: it was active on fewer than ten days of the previous
  * month, or paused twice for two weeks or more.
  */
-export function isIntermittentTenant(judging: Judging, { periodKey, tenantKey }: TenantFacts): boolean {
-  const days = longHistory(judging).of(tenantKey);
+export function isIntermittentTenant(context: RuleContext, { periodKey, tenantKey }: TenantFacts): boolean {
+  const days = longHistory(context).of(tenantKey);
   const before = periodOfKey(periodKey - 1);
-  const [from, to] = [periodEndMs(before), periodStartMs(before)].map((ms) => (judging.nowMs - ms) / DAY_MS);
+  const [from, to] = [periodEndMs(before), periodStartMs(before)].map((ms) => (context.nowMs - ms) / DAY_MS);
   if (from === undefined || to === undefined || days.length < to) return false;
   return activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS || pausesByHabit(days);
 }
@@ -41,7 +41,7 @@ const lastMonthsWithUsage = preparedSql(
 
 /** Returns the month that an intermittent tenant is compared with: the highest of its last three with usage within a year. */
 export function habitualMonth(
-  { connection }: Judging,
+  { connection }: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
 ): { monthsBefore: number; credits: bigint } | null {
   const oldest = Math.max(periodKey - MAX_MONTHS_BACK, periodKeyOf(workspaceKeyOf(periodKey), '0001-01'));
@@ -54,6 +54,6 @@ export function habitualMonth(
 }
 
 /** Returns whether a tenant has used credits in the twelve months before a period. */
-export function hasUsedWithinYear(judging: Judging, tenant: TenantFacts): boolean {
-  return habitualMonth(judging, tenant) !== null;
+export function hasUsedWithinYear(context: RuleContext, tenant: TenantFacts): boolean {
+  return habitualMonth(context, tenant) !== null;
 }

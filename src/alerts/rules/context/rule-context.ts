@@ -5,10 +5,10 @@ import { figuresReader } from '../../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import type { CreditHistory } from '../../figures/threshold.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
-import type { Outlook } from '../../forecast/forecast.ts';
+import type { UsageForecast } from '../../forecast/forecast.ts';
 import { forecastMonth } from '../../forecast/forecast-month.ts';
 import { TenantSample } from '../../forecast/tenant-sample.ts';
-import type { Curves } from '../../forecast/usage-history.ts';
+import type { UsageHistory } from '../../forecast/usage-history.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { TenantSettings } from './tenant-settings.ts';
 
@@ -20,33 +20,35 @@ export interface TenantFacts {
   withdrawn: boolean;
 }
 
-export interface JudgingSources {
+export interface RuleContextSources {
   merged: MergedRun;
   settings: TenantSettings;
   factsOf: (periodKey: number) => PeriodFacts;
   tenantId: (tenantKey: number) => string;
-  curves: Curves;
+  usageHistory: UsageHistory;
   /** Null if nothing has a price. */
   priceOf: CreditPricer | null;
 }
 
 /** The sources and the shared queries of a run's rules. */
-export interface Judging extends JudgingSources {
+export interface RuleContext extends RuleContextSources {
   connection: LedgerDb;
   nowMs: number;
   read(periodKey: number, tenantKey: number): TenantFacts;
   /** Forecast of an open period for a tenant or the whole workspace; null if there is none. */
-  outlook(periodKey: number, tenantKey: number | null): Outlook | null;
+  monthForecast(periodKey: number, tenantKey: number | null): UsageForecast | null;
   /** Totals of the whole workspace; figures are null without tenants. */
   total(periodKey: number): { figures: UsageFigures | null; tenants: number };
 }
 
-export function createJudging(sources: JudgingSources): Judging {
+export function createRuleContext(sources: RuleContextSources): RuleContext {
   const { connection, nowMs } = sources.merged;
   const figures = figuresReader(connection);
-  const outlooks = oncePerKey((periodKey: number) => {
-    const sample = new TenantSample(sources.curves, periodKey);
-    return oncePerKey((tenantKey: number | null) => forecastMonth(sources.curves, { sample, periodKey, tenantKey }));
+  const monthForecasts = oncePerKey((periodKey: number) => {
+    const sample = new TenantSample(sources.usageHistory, periodKey);
+    return oncePerKey((tenantKey: number | null) =>
+      forecastMonth(sources.usageHistory, { sample, periodKey, tenantKey }),
+    );
   });
   return {
     ...sources,
@@ -57,35 +59,39 @@ export function createJudging(sources: JudgingSources): Judging {
       const previous = figures(periodKey - 1, tenantKey) ?? null;
       return { periodKey, tenantKey, current, previous, withdrawn: current?.withdrawn === true };
     },
-    outlook(periodKey, tenantKey) {
-      return outlooks(periodKey)(tenantKey);
+    monthForecast(periodKey, tenantKey) {
+      return monthForecasts(periodKey)(tenantKey);
     },
     total(periodKey) {
-      const { tenants, creditsUsed: credits, requestCount: requests } = sources.curves.sumOf(periodKey);
+      const { tenants, creditsUsed: credits, requestCount: requests } = sources.usageHistory.sumOf(periodKey);
       return { figures: tenants === 0 ? null : { credits, requests }, tenants };
     },
   };
 }
 
 /** Caches a value for each run; it is created on first use. */
-export function perRun<T extends object>(make: (judging: Judging) => T): (judging: Judging) => T {
-  const made = new WeakMap<Judging, T>();
-  return (judging) => {
-    const known = made.get(judging) ?? make(judging);
-    made.set(judging, known);
+export function perRun<T extends object>(make: (context: RuleContext) => T): (context: RuleContext) => T {
+  const made = new WeakMap<RuleContext, T>();
+  return (context) => {
+    const known = made.get(context) ?? make(context);
+    made.set(context, known);
     return known;
   };
 }
 
 /** The credits of a tenant's months before. */
-export function historyOf({ connection }: Judging, { periodKey, tenantKey, previous }: TenantFacts): CreditHistory {
+export function historyOf({ connection }: RuleContext, { periodKey, tenantKey, previous }: TenantFacts): CreditHistory {
   const figures = figuresReader(connection);
   return (before) =>
     before === 1 ? (previous?.credits ?? null) : (figures(periodKey - before, tenantKey)?.credits ?? null);
 }
 
 /** Reports whether the tenant had a period before the one `before` months ago: a first period is probably incomplete. */
-export function isPastFirst({ curves }: Judging, { periodKey, tenantKey }: TenantFacts, before: number): boolean {
-  const first = curves.firstPeriodKey(tenantKey);
+export function isPastFirst(
+  { usageHistory }: RuleContext,
+  { periodKey, tenantKey }: TenantFacts,
+  before: number,
+): boolean {
+  const first = usageHistory.firstPeriodKey(tenantKey);
   return first !== null && first < periodKey - before;
 }

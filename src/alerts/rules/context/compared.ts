@@ -1,7 +1,7 @@
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import type { Threshold } from '../../figures/threshold.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
-import type { Judging, TenantFacts } from './judging.ts';
+import type { RuleContext, TenantFacts } from './rule-context.ts';
 
 /** Returns the figures that a period is compared with: those of its baseline period, otherwise of the previous month. */
 export function comparedFigures(
@@ -14,12 +14,12 @@ export function comparedFigures(
 }
 
 export function comparedOf(
-  judging: Judging,
+  context: RuleContext,
   { periodKey, tenantKey, previous }: TenantFacts,
   built: Threshold | null,
 ): UsageFigures | null {
   return comparedFigures(periodKey, built, (key) => {
-    const found = key === periodKey - 1 ? previous : judging.read(key, tenantKey).current;
+    const found = key === periodKey - 1 ? previous : context.read(key, tenantKey).current;
     return found === null ? null : { credits: found.credits, requests: found.requests };
   });
 }

@@ -34,7 +34,7 @@ interface Evaluation<T> {
  * Evaluates rules inside a savepoint, and again without each rule that throws: its alerts stay unchanged, and the run
  * is applied. Faults of the disk or the ledger file are rethrown.
  */
-export function evaluateAll<T>(connection: LedgerDb, evaluation: Evaluation<T>): T {
+export function evaluateRules<T>(connection: LedgerDb, evaluation: Evaluation<T>): T {
   const faults = new Map<RuleName, string>();
   for (;;) {
     try {

@@ -1,7 +1,7 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { buildThreshold, type Threshold, wholeMonth } from '../../figures/threshold.ts';
-import { historyOf, type Judging, type TenantFacts } from './judging.ts';
+import { historyOf, type RuleContext, type TenantFacts } from './rule-context.ts';
 
 // A run in progress has no time yet, so usage that it sees first has an unknown start.
 const firstSeenOf = preparedSql(
@@ -12,7 +12,7 @@ const firstSeenOf = preparedSql(
 );
 
 /** Returns the run that saw a tenant first in a period; null if the first run of the workspace did. */
-export function firstSeenBy({ connection }: Judging, periodKey: number, tenantKey: number): number | null {
+export function firstSeenBy({ connection }: RuleContext, periodKey: number, tenantKey: number): number | null {
   return (firstSeenOf(connection).get(periodKey, tenantKey) as number | undefined) ?? null;
 }
 
@@ -20,13 +20,13 @@ export function firstSeenBy({ connection }: Judging, periodKey: number, tenantKe
  * Returns the threshold after a tenant's first period, `before` months ago, as if the tenant had used it from its
  * beginning; null if the start is unknown.
  */
-export function afterFirst(judging: Judging, tenant: TenantFacts, before: number): Threshold | null {
-  const { factsOf, curves, settings, tenantId } = judging;
+export function afterFirst(context: RuleContext, tenant: TenantFacts, before: number): Threshold | null {
+  const { factsOf, usageHistory, settings, tenantId } = context;
   const firstKey = tenant.periodKey - before;
   const { period, phase } = factsOf(firstKey);
-  const credits = historyOf(judging, tenant)(before);
-  const firstRunKey = firstSeenBy(judging, firstKey, tenant.tenantKey);
-  const firstSeenMs = firstRunKey === null ? null : curves.endOf(firstRunKey);
+  const credits = historyOf(context, tenant)(before);
+  const firstRunKey = firstSeenBy(context, firstKey, tenant.tenantKey);
+  const firstSeenMs = firstRunKey === null ? null : usageHistory.endOf(firstRunKey);
   if (firstSeenMs === null || credits === null) return null;
   const whole = wholeMonth(credits, periodEndMs(period) - firstSeenMs, phase.lengthMs);
   return buildThreshold(addPeriods(period, 1), (months) => (months === 1 ? whole : null), {

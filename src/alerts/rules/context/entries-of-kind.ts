@@ -1,13 +1,13 @@
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { ENTRY_KINDS } from '../../../ledger/store/schema/keys.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
-import type { Found } from '../rule.ts';
+import type { Candidate } from '../rule.ts';
 
 /** The keys of a run's entries of one kind, with their figures before. */
 export function entriesOfKind(
   merged: MergedRun,
   kind: 'decreased' | 'withdrawn',
-): (Found & { before: UsageFigures })[] {
+): (Candidate & { before: UsageFigures })[] {
   // Looking for them reads every entry of the run.
   if (merged.counts[kind] === 0) return [];
   const rows = merged.connection

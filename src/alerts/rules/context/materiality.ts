@@ -2,12 +2,12 @@ import { minorDigits } from '../../../core/money.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { Severity } from '../../../core/text/alert-words.ts';
 import { moneySums } from '../../../ledger/store/sum-money.ts';
-import type { Outlook } from '../../forecast/forecast.ts';
+import type { UsageForecast } from '../../forecast/forecast.ts';
 import { holds, type Judgement } from '../judgement.ts';
-import { type Judging, perRun } from './judging.ts';
+import { perRun, type RuleContext } from './rule-context.ts';
 
 /** Totals of months by currency, in minor units. */
-const moneyOfMonths = perRun(({ connection }: Judging) => {
+const moneyOfMonths = perRun(({ connection }: RuleContext) => {
   const sumsOf = moneySums(connection);
   return {
     of: oncePerKey((periodKey: number) => new Map(sumsOf(periodKey).map((sum) => [sum.currency, sum.amountMinor]))),
@@ -21,7 +21,7 @@ interface Increase {
   current: bigint;
   baseline: bigint;
   /** Null for a month that is over, and without a forecast. */
-  outlook: Outlook | null;
+  monthForecast: UsageForecast | null;
 }
 
 /**
@@ -30,17 +30,20 @@ interface Increase {
  * in credits. `critical_amount` replaces the share if it is set and a card prices the tenant. A settled finding is a
  * record and always a warning.
  */
-export function byMateriality(judging: Judging, judgement: Judgement, increase: Increase): Judgement {
+export function byMateriality(context: RuleContext, judgement: Judgement, increase: Increase): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   const { finding } = judgement;
-  const isCritical = finding.level !== 'settled' && isMaterial(judging, increase);
+  const isCritical = finding.level !== 'settled' && isMaterial(context, increase);
   const severity: Severity = isCritical ? 'critical' : 'warning';
   return holds({ ...finding, severity });
 }
 
-function isMaterial(judging: Judging, { periodKey, tenantKey, current, baseline, outlook }: Increase): boolean {
-  const { settings, tenantId, priceOf, factsOf, total } = judging;
-  const reached = outlook !== null && outlook.low > current ? outlook.low : current;
+function isMaterial(
+  context: RuleContext,
+  { periodKey, tenantKey, current, baseline, monthForecast }: Increase,
+): boolean {
+  const { settings, tenantId, priceOf, factsOf, total } = context;
+  const reached = monthForecast !== null && monthForecast.low > current ? monthForecast.low : current;
   const credits = total(periodKey - 1).figures?.credits ?? 0n;
   const tenant = tenantKey === null ? null : tenantId(tenantKey);
   const { criticalShare, criticalAmount } = tenant === null ? settings.workspace : settings.of(tenant);
@@ -55,7 +58,7 @@ function isMaterial(judging: Judging, { periodKey, tenantKey, current, baseline,
   const amount = Number(then.amountMinor - before.amountMinor);
   if (criticalAmount > 0) return amount >= criticalAmount * 10 ** minorDigits(currency);
   const month =
-    moneyOfMonths(judging)
+    moneyOfMonths(context)
       .of(periodKey - 1)
       .get(currency) ?? 0n;
   return month > 0n

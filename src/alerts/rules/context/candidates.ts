@@ -4,8 +4,8 @@ import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { count, eq, perConnection, query } from '../../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
 import { pair } from '../../figures/usage-figures.ts';
-import type { Judging, TenantFacts } from './judging.ts';
 import type { PeriodFacts } from './period-facts.ts';
+import type { RuleContext, TenantFacts } from './rule-context.ts';
 
 export interface PeriodLook {
   facts: PeriodFacts;
@@ -33,12 +33,12 @@ const ENTERED =
 export const ENTERED_BEFORE = `SELECT tenant_key FROM usage_entries
    WHERE entry_id > @afterBefore AND entry_id <= @lastBefore AND +period_key = @period - 1`;
 
-export function enteredIn({ merged }: Judging, periodKey: number) {
+export function enteredIn({ merged }: RuleContext, periodKey: number) {
   const [own, before] = [merged.changed.get(periodKey) ?? NONE, merged.changed.get(periodKey - 1) ?? NONE];
   return { period: periodKey, after: own.after, last: own.last, afterBefore: before.after, lastBefore: before.last };
 }
 
-export interface Candidate {
+export interface CandidateTenant {
   tenant: TenantFacts;
   /** Which of the conditions it fits. */
   fits: boolean[];
@@ -51,13 +51,13 @@ const selectCandidates = perConnection((connection) =>
 
 /** The tenants of a period that fit one of the conditions. SQLite sorts out all but a few; the rules themselves decide. */
 export function findCandidates(
-  judging: Judging,
+  context: RuleContext,
   { facts: { periodKey }, all }: PeriodLook,
   conditions: readonly Conditions[],
-): Candidate[] {
+): CandidateTenant[] {
   if (conditions.length === 0) return [];
-  const { connection, merged } = judging;
-  const entered = enteredIn(judging, periodKey);
+  const { connection, merged } = context;
+  const entered = enteredIn(context, periodKey);
   const values = { ...entered, run: merged.run.runKey, ...Object.assign({}, ...conditions.map((each) => each.values)) };
   const few = !all && !isMost(connection, entered);
   const source = few
