@@ -51,7 +51,9 @@ test('a digest missed during a downtime is sent once, and a daemon killed while 
       alerts: JSON.parse(String(body)).alerts,
     }));
   const channel = { type: 'webhook', url: receiver.url, allow_private: true, digest_hour: 7 };
-  const folder = daemonFolder(sandbox, { ...ONE_TICK, alerts: { channels: [channel] } });
+  // A warning, which waits for the digest.
+  const defaults = { alerts: { critical_share: 1 } };
+  const folder = daemonFolder(sandbox, { ...ONE_TICK, defaults, alerts: { channels: [channel] } });
   const quiet = { write: () => true };
   const sync = (): Promise<number> => main(['sync'], { stdout: quiet, stderr: quiet, env: {}, cwd: folder });
   expect(await sync()).toBe(0);

@@ -63,7 +63,7 @@ test('reload applies workspaces and channels, lists settings that need a restart
   expect((await command(folder, 'reload')).status).toBe(2);
   daemon.child.kill('SIGHUP');
   await daemon.line('configuration rejected, the previous one stays active');
-  await eventually(() => expect(summaries().join()).toContain('refused a configuration'));
+  await eventually(() => expect(summaries().join()).toContain('rejected a changed configuration'));
   configure(folder, wider);
   expect((await statusOf(folder)).configuration).toMatchObject({
     refused: { faults: [{ path: 'workers' }, { path: 'workspaces', message: 'must have at least one entry' }] },
@@ -73,7 +73,7 @@ test('reload applies workspaces and channels, lists settings that need a restart
 
   expect((await command(folder, 'reload')).status).toBe(0);
   expect((await statusOf(folder)).configuration).toMatchObject({ refused: null });
-  await eventually(() => expect(summaries().at(-1)).toContain('works by the configuration as it stands'));
+  await eventually(() => expect(summaries().at(-1)).toContain('uses the present configuration'));
 
   configure(folder, settings('ws-2'));
   expect((await command(folder, 'reload')).status).toBe(0);

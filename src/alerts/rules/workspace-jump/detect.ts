@@ -2,6 +2,7 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { buildThreshold, type CreditHistory } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
+import { forecastOf } from '../../forecast/forecast.ts';
 import { comparedFigures } from '../context/compared.ts';
 import { byMateriality } from '../context/materiality.ts';
 import type { RuleContext } from '../context/rule-context.ts';
@@ -77,7 +78,7 @@ const middleTenants =
  * around it. Null without growth, or with few tenants before.
  */
 function commonGrowth(
-  { connection, monthForecast, factsOf }: RuleContext,
+  { connection, usageHistory, nowMs, factsOf }: RuleContext,
   periods: { periodKey: number; baseKey: number },
 ): number | null {
   const { periodKey } = periods;
@@ -85,7 +86,9 @@ function commonGrowth(
   const middle = middleTenants(connection).all(periods) as { tenantKey: number; soFar: number; used: number }[];
   if (middle.length < FEW_TENANTS) return null;
   const growths = middle.map(({ tenantKey, soFar, used }) => {
-    const forecast = over || used <= 0 ? null : monthForecast(periodKey, tenantKey);
+    // With what the tenants share: their own forecasts leave it out.
+    const current = over || used <= 0 ? null : usageHistory.reading(periodKey, tenantKey, nowMs);
+    const forecast = current === null ? null : forecastOf(current, usageHistory.of(periodKey, tenantKey));
     return forecast === null ? soFar : soFar * Math.max(1, Number(forecast.likely) / used);
   });
   const growth = growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;

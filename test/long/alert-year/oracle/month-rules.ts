@@ -28,8 +28,29 @@ export function middleGrowth(seen: Seen, month: number): number {
   return growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;
 }
 
-/** Credits of the month before; of a first one, what all of it would have been. */
+/** Fewer than ten days with usage in the month before, or two pauses of two weeks: one month says little about the next. */
+function isIntermittent(tenant: TenantSeen, month: number): boolean {
+  const dayOf = (atMs: number) => Math.floor(atMs / DAY_MS);
+  const active = new Set((tenant.months.get(month - 1)?.at ?? []).map(dayOf));
+  if (active.size < 10) return true;
+  const all = [...tenant.months.values()].flatMap(({ at }) => at.map(dayOf)).sort((a, b) => a - b);
+  return all.filter((day, place) => place > 0 && day - (all[place - 1] ?? day) > 14).length >= 2;
+}
+
+function highestOfLastThree(seen: Seen, tenant: TenantSeen, month: number): number {
+  const months = Array.from({ length: 12 }, (_, back) => seen.credits(tenant, month - 1 - back));
+  return Math.max(...months.filter((credits) => credits > 0).slice(0, 3));
+}
+
+/** Credits that a month is compared with: for an intermittent tenant the highest of its last three months with usage. */
 export function comparedWith(seen: Seen, tenant: TenantSeen, month: number): number | null {
+  const before = monthBefore(seen, tenant, month);
+  const isByHabit = before !== null && tenant.first < month - 1 && isIntermittent(tenant, month);
+  return isByHabit ? highestOfLastThree(seen, tenant, month) : before;
+}
+
+/** Credits of the month before; of a first one, what all of it would have been. */
+function monthBefore(seen: Seen, tenant: TenantSeen, month: number): number | null {
   const before = seen.credits(tenant, month - 1);
   if (before <= 0 || tenant.first >= month) return null;
   if (tenant.first < month - 1) return before;
@@ -46,7 +67,7 @@ export function isDrop(seen: Seen, tenant: TenantSeen, month: number, settings: 
   const [current, before] = [seen.credits(tenant, month), seen.credits(tenant, month - 1)];
   if (before <= current || before < thresholdOf(current, settings)) return false;
   // What only returns from a jump is no drop.
-  const earlier = comparedWith(seen, tenant, month - 1);
+  const earlier = monthBefore(seen, tenant, month - 1);
   const jumpedBefore = earlier !== null && before >= thresholdOf(earlier, settings);
   return !(jumpedBefore && thresholdOf(current, settings) > earlier);
 }
