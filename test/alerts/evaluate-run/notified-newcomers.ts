@@ -31,7 +31,7 @@ export async function play(story: Story) {
   // As long as nothing has changed, one past is that of all stories.
   const isUsual = daily === 330 && !tellsOfThePast;
   const known = isUsual ? usualPast : undefined;
-  const world = dayWorld({}, { lookbackPeriods: 2 }, known);
+  const world = dayWorld({ criticalShare: 1 }, { lookbackPeriods: 2 }, known);
   for (let dayMs = known === undefined ? FIRST_DAY : FIRST_CHANGE; dayMs < untilMs; dayMs += DAY_MS) {
     if (isUsual && dayMs === FIRST_CHANGE) usualPast ??= world.image();
     beforeDay?.(world, dayMs);
