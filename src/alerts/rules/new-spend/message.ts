@@ -18,7 +18,9 @@ export const newSpendMessage: UsageMessage = {
     return [
       `${who} is ${last === null ? 'new' : `back after its last credits in ${monthName(last, facts.created_at)}`}: ${used} credits in ${month}, none in ${baselineMonth(facts)}.`,
       // It was likely because of a predecessor. A critical one may be worse by its amount alone.
-      facts.event === 'worse' && facts.severity === 'warning' ? 'It is not the new id of another tenant: that one uses credits again.' : '',
+      facts.event === 'worse' && facts.severity === 'warning'
+        ? 'It is not the new id of another tenant: that one uses credits again.'
+        : '',
       `Limit for new tenants: ${grouped(facts.threshold ?? 0n)}.`,
       goesOn(facts),
       plan(facts),
