@@ -1,7 +1,7 @@
 import { forecastOf, type UsageForecast } from './forecast.ts';
 import { forecastByHabit, hasFewActiveDays, isIntermittent } from './intermittent.ts';
 import { withoutShared } from './shared-factor.ts';
-import { HABIT_DAYS, type TenantSample } from './tenant-sample.ts';
+import type { TenantSample } from './tenant-sample.ts';
 import type { UsageHistory } from './usage-history.ts';
 
 interface OpenMonth {
@@ -22,7 +22,7 @@ export function forecastMonth(usageHistory: UsageHistory, month: OpenMonth): Usa
   const past = usageHistory.of(periodKey, tenantKey);
   if (tenantKey === null) return forecastOf(current, past);
   if (hasFewActiveDays(past.days)) {
-    const days = usageHistory.dailyCredits(periodKey, tenantKey, HABIT_DAYS);
+    const days = usageHistory.habitDays(tenantKey);
     const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
     const left = Math.max(0, past.lengths[0] - past.elapsed);
     const byHabit = isIntermittent(days) ? forecastByHabit(current, { days, left, others }) : null;

@@ -3,7 +3,7 @@ import { type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
 
-/** Forecast of the credits of an open month. The result lies from `low` to `high` in eight of ten cases. */
+/** Forecast of the credits of an open month: `low` and `high` are its 6% and 94% quantiles, or 10% and 90% by habits. */
 export interface Forecast {
   low: bigint;
   likely: bigint;
@@ -17,7 +17,7 @@ export interface UsageForecast extends Forecast {
 
 const LOW = 0.06;
 const HIGH = 0.94;
-/** Less than `sure` comes in one case of four. */
+/** The month stays below `sure` in one of five cases. */
 const SURE = 0.2;
 /** Nothing is sure after fewer days, and that they differ little may be chance. */
 const FEW_DAYS = 14;

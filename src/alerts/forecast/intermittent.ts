@@ -1,7 +1,7 @@
 import type { UsageForecast } from './forecast.ts';
+import { activeDaysIn, MIN_ACTIVE_DAYS } from './past-days.ts';
 
-/** A tenant active on fewer of the latest 28 days is forecast by its habits instead of a rate. */
-const MIN_ACTIVE_DAYS = 10;
+/** Days in which a tenant is active often enough to have a rate, or is forecast by its habits. */
 const RECENT_DAYS = 28;
 /** Idle days that end a stretch of activity. */
 const PAUSE_DAYS = 7;
@@ -44,8 +44,8 @@ export function isIntermittent(days: readonly number[]): boolean {
 }
 
 /** Returns whether the latest 28 days have too few active ones for a rate; a new tenant and one that returns have, too. */
-export function hasFewActiveDays(days: readonly number[], from = 0): boolean {
-  return activeDays(days, from) < MIN_ACTIVE_DAYS;
+export function hasFewActiveDays(days: readonly number[]): boolean {
+  return activeDaysIn(days, 0, RECENT_DAYS) < MIN_ACTIVE_DAYS;
 }
 
 /**
@@ -107,7 +107,13 @@ function stretchAt(days: readonly number[], at: number): Stretch {
   const before = at + age;
   const next = days.slice(before, before + MAX_PAUSE_DAYS).findIndex((credits) => credits > 0);
   const pause = next < 0 ? Math.max(0, Math.min(MAX_PAUSE_DAYS, days.length - before)) : next;
-  return { age, active, level: active < 2 ? 0 : (used - first) / (active - 1), pause, recent: activeDays(days, at) };
+  return {
+    age,
+    active,
+    level: active < 2 ? 0 : (used - first) / (active - 1),
+    pause,
+    recent: activeDaysIn(days, at, at + RECENT_DAYS),
+  };
 }
 
 /** Returns the moments of a past that can be compared with now: active days whose next `ahead` days are known. */
@@ -158,15 +164,4 @@ function quantileOf(moments: readonly Moment[], part: number): number {
     return weight >= part * total;
   });
   return found?.rest ?? 0;
-}
-
-function activeDays(days: readonly number[], at: number): number {
-  let active = 0;
-  for (let day = at; day < Math.min(days.length, at + RECENT_DAYS); day += 1) if ((days[day] ?? 0) > 0) active += 1;
-  return active;
-}
-
-/** Returns the number of days with usage between two moments, in days before now. */
-export function activeDaysIn(days: readonly number[], from: number, to: number): number {
-  return days.slice(Math.max(0, Math.floor(from)), Math.ceil(to)).filter((credits) => credits > 0).length;
 }

@@ -54,6 +54,14 @@ export function usedBetween(days: readonly number[], from: number, to: number): 
   return used;
 }
 
+/** A tenant with usage on fewer days of four weeks is active too seldom to have a rate. */
+export const MIN_ACTIVE_DAYS = 10;
+
+/** Returns the number of days with usage between two moments, in days before now. */
+export function activeDaysIn(days: readonly number[], from: number, to: number): number {
+  return days.slice(Math.max(0, Math.floor(from)), Math.ceil(to)).filter((credits) => credits > 0).length;
+}
+
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }

@@ -1,13 +1,12 @@
-import { type Past, sum, usedBetween } from './past-days.ts';
+import { activeDaysIn, MIN_ACTIVE_DAYS, type Past, sum, usedBetween } from './past-days.ts';
+import { WEEK_DAYS } from './weekday-profile.ts';
 
 /** A day's factor is the median over at least this many tenants; with fewer it is 1. */
 const MIN_TENANTS = 10;
 /** A tenant counts once it has been read for this many days before the day, and was active on MIN_ACTIVE_DAYS of them. */
 const MIN_DAYS_READ = 28;
-const MIN_ACTIVE_DAYS = 10;
 /** The usual usage of a weekday is the median of its days in this many weeks. */
-const WEEKS = 8;
-const WEEK_DAYS = 7;
+const USUAL_WEEKS = 8;
 /** A factor within 15% of 1 is an ordinary day. */
 const MIN_CHANGE = Math.log(1.15);
 /** A factor counts only if it differs from 1 by this many standard errors of the median. */
@@ -59,7 +58,7 @@ export function withoutShared(past: Past, factors: readonly number[]): { past: P
 /** Returns the median of the same weekday in the weeks before a day, ordinary days only; 0 without any. */
 function usualOn(own: readonly number[], factors: readonly number[], day: number): number {
   const weekday: number[] = [];
-  for (let same = day + WEEK_DAYS; same < own.length && weekday.length < WEEKS; same += WEEK_DAYS) {
+  for (let same = day + WEEK_DAYS; same < own.length && weekday.length < USUAL_WEEKS; same += WEEK_DAYS) {
     if ((factors[same] ?? 1) === 1) weekday.push(own[same] ?? 0);
   }
   return median(weekday);
@@ -141,11 +140,11 @@ function lastingLevel(levels: readonly number[], day: number, level: number): nu
  */
 function changeOf(base: readonly (readonly number[])[], day: number, weeks: 'before' | 'after'): DayChange {
   const changes = base.flatMap((days) => {
-    const read =
-      weeks === 'before' ? days.slice(day + 1, day + 1 + MIN_DAYS_READ) : days.slice(day - MIN_DAYS_READ, day);
-    if (read.length < MIN_DAYS_READ || read.filter((used) => used > 0).length < MIN_ACTIVE_DAYS) return [];
+    const from = weeks === 'before' ? day + 1 : day - MIN_DAYS_READ;
+    const to = from + MIN_DAYS_READ;
+    if (from < 0 || to > days.length || activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS) return [];
     const weekday: number[] = [];
-    for (let week = 1; week <= WEEKS; week += 1) {
+    for (let week = 1; week <= USUAL_WEEKS; week += 1) {
       const credits = days[weeks === 'before' ? day + week * WEEK_DAYS : day - week * WEEK_DAYS];
       if (credits !== undefined) weekday.push(credits);
     }

@@ -9,8 +9,6 @@ import type { UsageHistory } from './usage-history.ts';
 const MAX_TENANTS = 60;
 /** Intermittent tenants whose past completes the short past of another one. */
 const MAX_INTERMITTENT = 12;
-/** Habits show in months, not in weeks. */
-export const HABIT_DAYS = 400;
 
 const bounds = preparedSql('SELECT min(tenant_key), max(tenant_key) FROM tenant_usage WHERE period_key = ?', 'raw');
 const nextTenant = preparedSql(
@@ -36,10 +34,7 @@ export class TenantSample {
     this.#histories()
       .filter(({ days }) => hasFewActiveDays(days))
       .slice(0, MAX_INTERMITTENT)
-      .map(({ tenantKey }) => ({
-        tenantKey,
-        days: this.#usageHistory.dailyCredits(this.#periodKey, tenantKey, HABIT_DAYS),
-      }))
+      .map(({ tenantKey }) => ({ tenantKey, days: this.#usageHistory.habitDays(tenantKey) }))
       .filter(({ days }) => isIntermittent(days)),
   );
 
@@ -58,9 +53,9 @@ export class TenantSample {
     const stride = Math.floor((last - first) / MAX_TENANTS);
     const tenants: number[] = [];
     let after = first - 1;
-    while (tenants.length <= MAX_TENANTS) {
+    while (tenants.length < MAX_TENANTS) {
       const found = nextTenant(connection).get(before, after) as number | undefined;
-      if (found === undefined) return tenants;
+      if (found === undefined) break;
       tenants.push(found);
       after = Math.max(found, found + stride - 1);
     }

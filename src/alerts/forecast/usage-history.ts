@@ -1,12 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { once, oncePerKey } from '../../core/one-at-a-time.ts';
-import { periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, desc, eq, isNotNull, lte, perConnection, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
-import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
@@ -14,6 +14,8 @@ import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
 import { DAYS_BACK, type Past, readAllDays, readDays } from './past-days.ts';
 import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
 import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
+
+const HABIT_DAYS = 400;
 
 export interface CurveSources {
   /** The ledger as the rules see it: current state. */
@@ -153,6 +155,12 @@ export class UsageHistory {
   dailyCredits(periodKey: number, tenantKey: number, daysBack: number): number[] {
     return readAllDays(this.#reachedBefore(periodKey, tenantKey, daysBack), daysBack);
   }
+
+  /** Daily credits of a tenant over more than a year, latest first: habits show in months, not in weeks. */
+  readonly habitDays = oncePerKey((tenantKey: number): readonly number[] => {
+    const { workspaceKey, nowMs } = this.sources;
+    return this.dailyCredits(periodKeyOf(workspaceKey, periodAt(nowMs)), tenantKey, HABIT_DAYS);
+  });
 
   /** Returns a function of the days before now: credits by then, counted from the start of the open period. */
   #reachedBefore(periodKey: number, tenantKey: number | null, daysBack: number): (daysAgo: number) => bigint | null {

@@ -1,40 +1,33 @@
 import { DAY_MS } from '../../../core/durations.ts';
-import { oncePerKey } from '../../../core/one-at-a-time.ts';
-import { periodAt, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
-import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { activeDaysIn, pausesByHabit } from '../../forecast/intermittent.ts';
-import { HABIT_DAYS } from '../../forecast/tenant-sample.ts';
-import { perRun, type RuleContext, type TenantFacts } from './rule-context.ts';
+import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
+import { pausesByHabit } from '../../forecast/intermittent.ts';
+import { activeDaysIn, MIN_ACTIVE_DAYS } from '../../forecast/past-days.ts';
+import type { RuleContext, TenantFacts } from './rule-context.ts';
 
-/** A tenant with usage on fewer days of the previous month is compared with more than that month. */
-const MIN_ACTIVE_DAYS = 10;
-/** Months with usage that such a tenant is compared with, and how far back they may lie. */
+/** Months with usage that an intermittent tenant is compared with, and how far back they may lie. */
 const COMPARED_MONTHS = 3;
 const MAX_MONTHS_BACK = 12;
-
-/** Daily credits of tenants over more than a year, latest first. */
-const longHistory = perRun(({ usageHistory, merged }: RuleContext) => {
-  const open = periodKeyOf(merged.run.workspaceKey, periodAt(merged.nowMs));
-  return { of: oncePerKey((tenantKey: number) => usageHistory.dailyCredits(open, tenantKey, HABIT_DAYS)) };
-});
 
 /**
  * Reports whether a tenant's months say little about each other: it was active on fewer than ten days of the previous
  * month, or paused twice for two weeks or more.
  */
 export function isIntermittentTenant(context: RuleContext, { periodKey, tenantKey }: TenantFacts): boolean {
-  const days = longHistory(context).of(tenantKey);
+  const days = context.usageHistory.habitDays(tenantKey);
   const before = periodOfKey(periodKey - 1);
   const [from, to] = [periodEndMs(before), periodStartMs(before)].map((ms) => (context.nowMs - ms) / DAY_MS);
   if (from === undefined || to === undefined || days.length < to) return false;
   return activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS || pausesByHabit(days);
 }
 
-const lastMonthsWithUsage = preparedSql(
-  `SELECT period_key, credits_used FROM tenant_usage
-   WHERE tenant_key = ? AND period_key BETWEEN ? AND ? AND withdrawn = 0 AND credits_used > 0
-   ORDER BY period_key DESC LIMIT ${COMPARED_MONTHS}`,
+const highestOfLastMonths = preparedSql(
+  `SELECT period_key, credits_used FROM (
+     SELECT period_key, credits_used FROM tenant_usage
+     WHERE tenant_key = ? AND period_key BETWEEN ? AND ? AND withdrawn = 0 AND credits_used > 0
+     ORDER BY period_key DESC LIMIT ${COMPARED_MONTHS})
+   ORDER BY credits_used DESC, period_key DESC LIMIT 1`,
   'raw',
   'safeIntegers',
 );
@@ -44,13 +37,10 @@ export function habitualMonth(
   { connection }: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
 ): { monthsBefore: number; credits: bigint } | null {
-  const oldest = Math.max(periodKey - MAX_MONTHS_BACK, periodKeyOf(workspaceKeyOf(periodKey), '0001-01'));
-  const months = lastMonthsWithUsage(connection).all(tenantKey, oldest, periodKey - 1) as [bigint, bigint][];
-  const highest = months.reduce<[bigint, bigint] | null>(
-    (best, month) => (best === null || month[1] > best[1] ? month : best),
-    null,
-  );
-  return highest === null ? null : { monthsBefore: periodKey - Number(highest[0]), credits: highest[1] };
+  const highest = highestOfLastMonths(connection).get(tenantKey, periodKey - MAX_MONTHS_BACK, periodKey - 1);
+  if (highest === undefined) return null;
+  const [month, credits] = highest as [bigint, bigint];
+  return { monthsBefore: periodKey - Number(month), credits };
 }
 
 /** Returns whether a tenant has used credits in the twelve months before a period. */

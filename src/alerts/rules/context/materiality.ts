@@ -42,26 +42,28 @@ function isMaterial(
   context: RuleContext,
   { periodKey, tenantKey, current, baseline, monthForecast }: Increase,
 ): boolean {
-  const { settings, tenantId, priceOf, factsOf, total } = context;
+  const { settings, tenantId, total } = context;
   const reached = monthForecast !== null && monthForecast.low > current ? monthForecast.low : current;
-  const credits = total(periodKey - 1).figures?.credits ?? 0n;
-  const tenant = tenantKey === null ? null : tenantId(tenantKey);
-  const { criticalShare, criticalAmount } = tenant === null ? settings.workspace : settings.of(tenant);
-  const priced = [reached, baseline].map((used) =>
-    tenant === null || priceOf === null ? null : priceOf(tenant, factsOf(periodKey).period, used),
+  const money = tenantKey === null ? null : moneyOfIncrease(context, { periodKey, tenantKey }, [baseline, reached]);
+  const { criticalShare, criticalAmount } = tenantKey === null ? settings.workspace : settings.of(tenantId(tenantKey));
+  if (money !== null && criticalAmount > 0)
+    return money.amountMinor >= criticalAmount * 10 ** minorDigits(money.currency);
+  const before = periodKey - 1;
+  const month = money === null ? 0n : (moneyOfMonths(context).of(before).get(money.currency) ?? 0n);
+  if (money !== null && month > 0n) return money.amountMinor >= criticalShare * Number(month);
+  return Number(reached - baseline) >= criticalShare * Number(total(before).figures?.credits ?? 0n);
+}
+
+/** Returns the price of more credits of a tenant in a period, in minor units; null if no rate card prices it. */
+export function moneyOfIncrease(
+  { priceOf, tenantId, factsOf }: RuleContext,
+  { periodKey, tenantKey }: { periodKey: number; tenantKey: number },
+  [from, to]: readonly [bigint, bigint],
+): { currency: string; amountMinor: number } | null {
+  const priced = [from, to].map(
+    (credits) => priceOf?.(tenantId(tenantKey), factsOf(periodKey).period, credits) ?? null,
   );
-  const [then, before] = priced;
-  if (then == null || before == null || then.currency !== before.currency) {
-    return Number(reached - baseline) >= criticalShare * Number(credits);
-  }
-  const { currency } = then;
-  const amount = Number(then.amountMinor - before.amountMinor);
-  if (criticalAmount > 0) return amount >= criticalAmount * 10 ** minorDigits(currency);
-  const month =
-    moneyOfMonths(context)
-      .of(periodKey - 1)
-      .get(currency) ?? 0n;
-  return month > 0n
-    ? amount >= criticalShare * Number(month)
-    : Number(reached - baseline) >= criticalShare * Number(credits);
+  const [before, after] = priced;
+  if (before == null || after == null) return null;
+  return { currency: after.currency, amountMinor: Number(after.amountMinor - before.amountMinor) };
 }

@@ -10,7 +10,7 @@ import { type Conditions, type PeriodLook, SLACK } from '../context/candidates.t
 import { comparedOf } from '../context/compared.ts';
 import { afterFirst } from '../context/first-month.ts';
 import { habitualMonth, isIntermittentTenant } from '../context/habits.ts';
-import { byMateriality } from '../context/materiality.ts';
+import { byMateriality, moneyOfIncrease } from '../context/materiality.ts';
 import { historyOf, isPastFirst, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { asWarning, type Judgement, UNDECIDED } from '../judgement.ts';
 import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
@@ -149,16 +149,13 @@ function mayHead({ factsOf, usageHistory, nowMs }: RuleContext, tenant: TenantFa
 }
 
 /** Reports whether the forecast increase costs less than the configured minimum; false without a rate card. */
-function isSmallMoney(context: RuleContext, { periodKey, tenantKey }: TenantFacts, built: Threshold | null): boolean {
-  const { factsOf, settings, tenantId, priceOf } = context;
-  const tenant = tenantId(tenantKey);
-  const { minAmount } = settings.of(tenant);
-  const monthForecast = context.monthForecast(periodKey, tenantKey);
-  if (minAmount === 0 || priceOf === null || built === null || monthForecast === null) return false;
-  const { period } = factsOf(periodKey);
-  const [comes, was] = [monthForecast.likely, built.baseline].map((credits) => priceOf(tenant, period, credits));
-  if (comes == null || was == null) return false;
-  return Number(comes.amountMinor - was.amountMinor) < minAmount * 10 ** minorDigits(comes.currency);
+function isSmallMoney(context: RuleContext, tenant: TenantFacts, built: Threshold | null): boolean {
+  const { minAmount } = context.settings.of(context.tenantId(tenant.tenantKey));
+  if (minAmount === 0 || built === null) return false;
+  const monthForecast = context.monthForecast(tenant.periodKey, tenant.tenantKey);
+  const money =
+    monthForecast === null ? null : moneyOfIncrease(context, tenant, [built.baseline, monthForecast.likely]);
+  return money !== null && money.amountMinor < minAmount * 10 ** minorDigits(money.currency);
 }
 
 /** The threshold of a tenant that the very first run saw: from the first weeks of readings, with its derivation. */

@@ -50,13 +50,14 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
   const hopeful = judge(false);
   const had = hopeful.verdict === 'holds' && hadBefore(connection).get(periodKey - 1, tenantKey) !== undefined;
   const returns = hopeful.verdict === 'holds' && hasUsedWithinYear(context, tenant);
-  const forecast = hopeful.verdict === 'holds' ? monthForecast() : null;
-  const judgement = byMateriality(context, had || returns ? judge(true) : hopeful, {
+  const judged = had || returns ? judge(true) : hopeful;
+  const forecast = judged.verdict === 'holds' ? monthForecast() : null;
+  const judgement = byMateriality(context, judged, {
     periodKey,
     tenantKey,
+    current: (tenant.current ?? NO_USAGE).credits,
     baseline: 0n,
     monthForecast: forecast,
-    current: (tenant.current ?? NO_USAGE).credits,
   });
   // The predecessor named by the open alert.
   const notified = known?.predecessor() ?? null;
@@ -68,7 +69,7 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
     threshold: floor,
     predecessor,
     detail: known === null && judgement.verdict !== 'holds' ? null : backSince(context, tenant),
-    forecast: judgement.verdict === 'holds' ? forecast : null,
+    forecast,
   };
 }
 

@@ -6,7 +6,7 @@ import { forecastOf } from '../../forecast/forecast.ts';
 import { comparedFigures } from '../context/compared.ts';
 import { byMateriality } from '../context/materiality.ts';
 import type { RuleContext } from '../context/rule-context.ts';
-import { clear, type Judgement } from '../judgement.ts';
+import { clear } from '../judgement.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
 import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 
@@ -37,16 +37,16 @@ function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: Op
     threshold: built,
     monthForecast: built === null ? null : monthForecast,
   });
-  const judgedByValue = (by: Judgement): Judgement =>
-    byMateriality(context, by, {
-      periodKey,
-      tenantKey: null,
-      current: current.credits,
-      baseline: built?.baseline ?? 0n,
-      monthForecast: phase.over ? null : monthForecast(),
-    });
-  const judgement = tenants < FEW_TENANTS ? clear(true) : judgedByValue(judged);
-  const isShown = judgement.verdict === 'holds' || firing !== null;
+  const counted = tenants < FEW_TENANTS ? clear(true) : judged;
+  const isShown = counted.verdict === 'holds' || firing !== null;
+  const forecast = isShown && !phase.over ? monthForecast() : null;
+  const judgement = byMateriality(context, counted, {
+    periodKey,
+    tenantKey: null,
+    current: current.credits,
+    baseline: built?.baseline ?? 0n,
+    monthForecast: forecast,
+  });
   const base = built === null ? null : { periodKey, baseKey: periodKeyOf(workspaceKeyOf(periodKey), built.period) };
   return {
     judgement,
@@ -55,7 +55,7 @@ function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: Op
     built,
     threshold: built?.credits ?? null,
     previous: comparedFigures(periodKey, built, (key) => total(key).figures),
-    forecast: isShown && !phase.over ? monthForecast() : null,
+    forecast,
   };
 }
 
