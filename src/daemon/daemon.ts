@@ -52,7 +52,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** What a stop ends, in this order: parts that accept work, running work, parts that running work uses. */
+/** The stages of a stop, in order: parts that accept work, running work, parts that running work uses. */
 interface Shutdown {
   /** Stopped first, at the same time. */
   intake: Stoppable[];

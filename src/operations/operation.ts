@@ -4,7 +4,7 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { Column, SheetColumn } from '../reports/formats/columns.ts';
 import type { Context } from '../wiring/context.ts';
 
-/** Who acts, and how they were identified. */
+/** The person or token that runs an operation, and how they were identified. */
 export interface Actor {
   name: string;
   /** `user`: the system user, or the name given with `--by`, which is not authenticated; `token`: the name of an API token. */
@@ -16,7 +16,7 @@ export function actorText({ name, kind }: Actor): string {
   return kind === 'token' ? `${name} (API token)` : name;
 }
 
-/** What an operation works with. The caller owns the connection and the signal. */
+/** The surroundings of one call of an operation. The caller owns the connection and the signal. */
 export interface Scope {
   readonly context: Context;
   readonly connection: LedgerDb;

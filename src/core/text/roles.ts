@@ -1,4 +1,4 @@
-/** What a caller may do. Each role includes the roles before it. */
+/** Permissions of a caller. Each role includes the roles before it. */
 export const ROLES = ['read', 'operate', 'finance'] as const;
 export type Role = (typeof ROLES)[number];
 

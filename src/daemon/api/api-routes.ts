@@ -20,7 +20,7 @@ import { RowStreams } from './row-stream.ts';
 import { readSnapshot } from './snapshot.ts';
 
 export const API_PATH = '/api/v1';
-/** A caller may ask this often a minute; streams and pages count alike. */
+/** Limit of requests for each caller. A stream counts as one request, and so does a page. */
 export const REQUESTS_PER_MINUTE = 1200;
 /** Callers may keep an answer, and ask each time whether it is still current. */
 const CACHING = 'private, no-cache';
@@ -35,7 +35,7 @@ export interface ApiOptions {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; null on paths that need no token. */
+    /** The owner of the request's token; null on paths that need no token. */
     caller: Caller | null;
   }
 }

@@ -58,11 +58,11 @@ interface Due {
 export function startExportSchedule(options: ExportScheduleOptions): ExportSchedule {
   const { config, closesAfter, clock, logger } = options;
   const ids = config.workspaces.map(({ id }) => id);
-  /** By export: the monotonic time before which it is not retried. */
+  /** The monotonic time before which each export is not retried. */
   const restUntilMs = new Map<string, number>();
-  /** By export: its failures in a row. The first one raises no alert yet. */
+  /** The consecutive failures of each export. The first one raises no alert. */
   const faults = new Map<string, { tries: number; reason: string }>();
-  /** By export: its state as last read or written. */
+  /** The state of each export, as last read or written. */
   const states = new Map<string, ExportState>();
   const statuses = new Map<string, ExportStatus>();
   /** Monotonic time after which the folders are checked again. */

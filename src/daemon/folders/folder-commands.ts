@@ -12,14 +12,14 @@ import {
   writeExportState,
 } from '../../reports/files/export-folder.ts';
 
-/** What the folder process does in folders that a setting names. The first argument of each command is the folder. */
+/** Commands of the folder process, which works in folders from the settings. The first argument of each is the folder. */
 export const FOLDER_COMMANDS = {
   makeFolder,
   listNames,
   removeFiles(folder: string, names: readonly string[]): void {
     for (const name of names) rmSync(join(folder, name));
   },
-  /** Removes what a killed process left of a backup with this name. */
+  /** Removes the unfinished files that a killed process left of a backup with this name. */
   removeUnfinishedBackup(folder: string, name: string): void {
     removeAbandoned(backupFolderPrefix(join(folder, name)));
   },
