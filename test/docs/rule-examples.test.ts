@@ -30,6 +30,19 @@ const EXAMPLES: Record<string, Example> = {
       }),
     told: ['04-21T12 jump happened firing acme 2550 of 2550'],
   },
+  'an intermittent tenant': {
+    says: 'acme used 30,000 in January, 2,000 in February on four days, and is notified in March from 45,000.',
+    play: (world) =>
+      months(world, '03-25', {
+        acme: {
+          '2025-12-01': 1_000,
+          '2026-01-10': 30_000,
+          ...{ '2026-02-03': 500, '2026-02-10': 1_000, '2026-02-17': 1_500, '2026-02-24': 2_000 },
+          ...{ '2026-03-20': 44_999, '2026-03-21': 45_000 },
+        },
+      }),
+    told: ['03-03T12 drop settled firing acme 2000 of 20000', '03-21T12 jump happened firing acme 45000 of 45000'],
+  },
   'drop, settled': {
     says: 'globex used 10,000 in February and 6,000 in March: settled, because 10,000 would be a jump against 6,000.',
     play: (world) =>

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import type { AlertSettings } from '../../../src/config/types.ts';
+import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
+import { DAY_MS, dayWorld } from './day-world.ts';
+
+const CARD = { name: 'standard', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01', tenant: 'acme' };
+
+const JUMP = "SELECT level || ' ' || severity FROM finance_alerts WHERE rule = 'jump' AND tenant_id = 'acme'";
+
+/**
+ * The severities of the jump of acme, which used 10,000 credits in February of the 4,000,000 of its workspace: once March is
+ * over, and once it has settled.
+ */
+async function severities(
+  march: bigint,
+  alerts: Partial<AlertSettings> = {},
+  { isPriced = false } = {},
+): Promise<string[]> {
+  const world = dayWorld(alerts);
+  if (isPriced)
+    setCards(world.connection, { cards: [CARD], costs: null, source: 'import', nowMs: Date.UTC(2026, 0, 1) });
+  for (const period of ['2025-12', '2026-01', '2026-02']) {
+    world.state('acme', period, 10_000n);
+    world.state('rest', period, 3_990_000n);
+  }
+  for (let atMs = Date.UTC(2026, 1, 20); atMs < Date.UTC(2026, 3, 1); atMs += DAY_MS) await world.read(atMs);
+  world.state('acme', '2026-03', march);
+  world.state('rest', '2026-03', 3_990_000n);
+  const found: string[] = [];
+  for (const atMs of [Date.UTC(2026, 3, 1, 1), Date.UTC(2026, 3, 3, 1)]) {
+    await world.read(atMs);
+    found.push(...(world.rows(JUMP) as string[]));
+  }
+  return found;
+}
+
+describe('a jump is critical', () => {
+  test('from half a percent of what its workspace used in the month before, and a record once it has settled', async () => {
+    expect(await severities(30_000n)).toEqual(['happened critical', 'settled warning']);
+    expect(await severities(29_999n)).toEqual(['happened warning', 'settled warning']);
+  });
+
+  test('from another share, where one is set', async () => {
+    expect((await severities(30_000n, { criticalShare: 0.006 }))[0]).toBe('happened warning');
+    expect((await severities(34_000n, { criticalShare: 0.006 }))[0]).toBe('happened critical');
+  });
+
+  test('in money where a card prices the tenant, from a share of what the month before was priced at', async () => {
+    // February is priced at 100 EUR, and so is an increase of 10,000 credits.
+    expect((await severities(20_000n, { criticalShare: 1 }, { isPriced: true }))[0]).toBe('happened critical');
+    expect((await severities(19_999n, { criticalShare: 1 }, { isPriced: true }))[0]).toBe('happened warning');
+    expect((await severities(20_000n, { criticalShare: 1 }))[0]).toBe('happened warning');
+  });
+
+  test('from an amount, where one is set and a card prices the tenant', async () => {
+    const alerts = { criticalShare: 0, criticalAmount: 200 };
+    expect((await severities(30_000n, alerts, { isPriced: true }))[0]).toBe('happened critical');
+    expect((await severities(29_999n, alerts, { isPriced: true }))[0]).toBe('happened warning');
+  });
+});
