@@ -1,55 +1,17 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLogger } from '../../../src/core/logger.ts';
+import { DAY_MS } from '../../../src/core/durations.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
-import { startBackupSchedule } from '../../../src/daemon/backup/backup-schedule.ts';
 import { removeUnfinishedBackups } from '../../../src/daemon/folders/folder-commands.ts';
 import { inWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
-import { daemonFolder, ONE_TICK, startService } from '../../support/daemon-folder.ts';
-import { startDaemonProcess } from '../../support/daemon-process.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { type TestClock, testClock } from '../../support/time/test-clock.ts';
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-interface Scheduled {
-  folder: string;
-  ledgerPath: string;
-  clock: TestClock;
-  lines: { level: string; msg: string; [field: string]: unknown }[];
-  /** What the alert about backups was told to say. */
-  told: (string | null)[];
-  start(): PeriodicTask;
-}
-
-/** A ledger with a run, to be backed up daily at 02:00 into a folder beside it that keeps three. */
-async function prepare(): Promise<Scheduled> {
-  const { path: ledgerPath, connection } = openLedger();
-  await publish(connection, [usageRecord('a', 100)]);
-  const folder = join(dirname(ledgerPath), 'backups');
-  const clock = testClock();
-  const lines: Scheduled['lines'] = [];
-  const told: Scheduled['told'] = [];
-  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
-  const start = (): PeriodicTask => {
-    const schedule = startBackupSchedule({
-      ledgerPath,
-      backup: { cron: '0 2 * * *', keep: 3, folder, to: null },
-      reportHealth: async (detail) => void told.push(detail),
-      clock,
-      logger,
-    });
-    onTestFinished(() => schedule.stop());
-    return schedule;
-  };
-  return { folder, ledgerPath, clock, lines, told, start };
-}
+import { prepareBackup, type ScheduledBackup } from './scheduled-backup.ts';
 
 test('a missed slot is backed up once at the start, and the next slot when it is due', async () => {
-  const { folder, clock, lines, start } = await prepare();
+  const { folder, clock, lines, start } = await prepareBackup();
   const schedule = start();
   await schedule.run();
   await schedule.run();
@@ -69,33 +31,15 @@ test('a missed slot is backed up once at the start, and the next slot when it is
 });
 
 test('a start makes no backup if the newest one is newer than the last slot', async () => {
-  const { folder, start } = await prepare();
+  const { folder, start } = await prepareBackup();
   mkdirSync(folder);
   writeFileSync(join(folder, 'ledger-20260320T020000Z.db'), '');
   await start().run();
   expect(readdirSync(folder)).toEqual(['ledger-20260320T020000Z.db']);
 });
 
-test('the oldest backups are removed once the new one exists; files with other names stay', async () => {
-  const { folder, clock, start } = await prepare();
-  mkdirSync(folder);
-  const foreign = ['ledger-20200101T000000Z.db-wal', 'ledger-2020.db', 'my-ledger-20200101T000000Z.db', 'notes.txt'];
-  for (const name of foreign) writeFileSync(join(folder, name), '');
-  const schedule = start();
-  for (let day = 0; day < 5; day += 1) {
-    await schedule.run();
-    clock.advance(DAY_MS);
-  }
-  expect(readdirSync(folder).filter((name) => !foreign.includes(name))).toEqual([
-    'ledger-20260322T120000Z.db',
-    'ledger-20260323T120000Z.db',
-    'ledger-20260324T120000Z.db',
-  ]);
-  expect(readdirSync(folder)).toEqual(expect.arrayContaining(foreign));
-});
-
 test('a failed backup raises an alert, removes nothing, and is retried at the next slot, which ends the alert', async () => {
-  const { folder, ledgerPath, clock, lines, told, start } = await prepare();
+  const { folder, ledgerPath, clock, lines, told, start } = await prepareBackup();
   mkdirSync(folder);
   const old = ['01', '02', '03', '04'].map((day) => `ledger-202603${day}T020000Z.db`);
   for (const name of old) writeFileSync(join(folder, name), '');
@@ -119,14 +63,14 @@ test('a failed backup raises an alert, removes nothing, and is retried at the ne
 });
 
 test('logs an error if the folder cannot be created', async () => {
-  const { folder, lines, start } = await prepare();
+  const { folder, lines, start } = await prepareBackup();
   writeFileSync(folder, 'a file in its place');
   await start().run();
   expect(lines).toMatchObject([{ level: 'error', msg: 'backup failed', reason: expect.stringContaining(folder) }]);
 });
 
 test('logs an error if the child process cannot be started, and retries at the next slot', async () => {
-  const { folder, clock, lines, start } = await prepare();
+  const { folder, clock, lines, start } = await prepareBackup();
   const { execPath } = process;
   process.execPath = join(folder, 'no-node-here');
   onTestFinished(() => {
@@ -158,8 +102,10 @@ test('a stop kills a running backup and removes its files', async () => {
 });
 
 /** Stops a schedule whose backup is under way; where other work of the machine let it come too late, another one. */
-async function stopDuringBackup(tries = 20): Promise<Pick<Scheduled, 'folder' | 'lines'> & { schedule: PeriodicTask }> {
-  const { folder, ledgerPath, lines, start } = await prepare();
+async function stopDuringBackup(
+  tries = 20,
+): Promise<Pick<ScheduledBackup, 'folder' | 'lines'> & { schedule: PeriodicTask }> {
+  const { folder, ledgerPath, lines, start } = await prepareBackup();
   const { connection } = openLedger(ledgerPath);
   await publish(
     connection,
@@ -176,7 +122,7 @@ async function stopDuringBackup(tries = 20): Promise<Pick<Scheduled, 'folder' | 
 }
 
 test('a backup does not block the event loop', async () => {
-  const { start } = await prepare();
+  const { start } = await prepareBackup();
   const schedule = start();
   let turns = 0;
   const timer = setInterval(() => {
@@ -198,21 +144,4 @@ test('rotation removes the remains of a killed backup, but not a backup in progr
     expect(readdirSync(folder)).toEqual([basename(underWay), newest].sort());
   });
   expect(readdirSync(folder)).toEqual([newest]);
-});
-
-test('the daemon makes due backups, and a signal during a backup stops it cleanly', async () => {
-  const settings = { ...ONE_TICK, backup: { cron: '0 0 1 1 *', folder: './kept' } };
-  const folder = daemonFolder(await startService(), settings);
-  const daemon = startDaemonProcess(folder);
-  const { path } = await daemon.line('backup made');
-  expect(readdirSync(join(folder, 'kept')).map((name) => join(folder, 'kept', name))).toEqual([path]);
-  daemon.child.kill('SIGTERM');
-  expect(await daemon.exit()).toBe(0);
-
-  rmSync(String(path));
-  const next = startDaemonProcess(folder);
-  await next.line('ready');
-  next.child.kill('SIGTERM');
-  expect(await next.exit()).toBe(0);
-  expect(readdirSync(join(folder, 'kept')).filter((name) => !/^ledger-\d{8}T\d{6}Z\.db$/.test(name))).toEqual([]);
 });
