@@ -25,7 +25,7 @@ import { clear, UNDECIDED } from './rules/judgement.ts';
 import type { UsageKind } from './rules/kind.ts';
 import { type AlertSubject, type Observation, observation } from './rules/observation.ts';
 import type { Detection, OpenAlert } from './rules/rule.ts';
-import { stopsReading, usageKind, usageRule, usageRulesWith } from './rules/rules.ts';
+import { isFinal, stopsReading, usageKind, usageRule, usageRulesWith } from './rules/rules.ts';
 import { AlertBook } from './state/alert-book.ts';
 import type { RunAlerts } from './state/alert-change.ts';
 import type { StoredAlert } from './state/alert-store.ts';
@@ -219,7 +219,7 @@ class RunEvaluation {
       this.#book.expire(alert);
       return;
     }
-    if (this.#isReplay && this.#standsAsSettled(kind, alert, periodKey)) return;
+    if (this.#isReplay && this.#standsAsSettled(alert, periodKey)) return;
     const { tenantKey } = alert;
     const subject = tenantKey === null ? periodKey : this.#context.read(periodKey, tenantKey);
     const seen = askRule(this.#context, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
@@ -231,9 +231,8 @@ class RunEvaluation {
    * Reports whether a settled alert is unchanged because no figure up to its month changed. A replay has constant
    * settings.
    */
-  #standsAsSettled(kind: UsageKind | null, { level, state, clearRunKey }: StoredAlert, periodKey: number): boolean {
-    if (level !== 'settled' || state !== 'firing' || clearRunKey !== null || kind?.levels?.settled !== 'kept')
-      return false;
+  #standsAsSettled(alert: StoredAlert, periodKey: number): boolean {
+    if (!isFinal(alert) || alert.state !== 'firing' || alert.clearRunKey !== null) return false;
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 

@@ -15,7 +15,8 @@ const REMEMBERED = 100;
 /**
  * Sends each alert as an event of PagerDuty's Events API v2, with the alert's id as `dedup_key`. A begin or escalation
  * triggers, an acknowledgement acknowledges, an end resolves. A group or digest becomes one event for each alert, in
- * order; PagerDuty ignores repeated events. Raises `channel_url_refused`.
+ * order; PagerDuty ignores repeated events. An alert that begins with settled figures becomes none. Raises
+ * `channel_url_refused`.
  */
 export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, deps: HttpChannelDeps): Channel {
   const url = channelUrl(config);
@@ -63,7 +64,14 @@ function eventsOf({ payload, notificationId }: ChannelMessage): object[] | null 
     return [event, { event_action: 'resolve', dedup_key: notificationId }];
   }
   const alerts = groupItems(notification) ?? summaryItems(notification) ?? [notification];
-  return alerts.map((alert) => eventOf(alert, String(alert.alert_id ?? notificationId)));
+  return alerts
+    .filter((alert) => !isRecord(alert))
+    .map((alert) => eventOf(alert, String(alert.alert_id ?? notificationId)));
+}
+
+/** Reports whether an alert began with the settled figures of a month: no event would ever resolve its incident. */
+function isRecord({ level, state }: Payload): boolean {
+  return level === 'settled' && state === 'firing';
 }
 
 function eventOf(alert: Payload, dedupKey: string): object {

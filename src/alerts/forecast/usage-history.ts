@@ -144,7 +144,7 @@ export class UsageHistory {
       return then === null ? null : Math.max(0, Number(this.#state(key, tenantKey) - then));
     };
     return {
-      days: readDays(this.#reachedBefore(periodKey, tenantKey, DAYS_BACK)),
+      days: readDays(this.#reachedBefore(tenantKey, this.#days(DAYS_BACK)(periodKey))),
       elapsed: elapsedMs / DAY_MS,
       lengths: months.map(({ startMs, endMs }) => (endMs - startMs) / DAY_MS) as [number, number, number],
       rests: [rest(periodKey - 1), rest(periodKey - 2)],
@@ -153,7 +153,7 @@ export class UsageHistory {
 
   /** Credits of each of the latest days of a tenant, latest first, back to the first day that was read. */
   dailyCredits(periodKey: number, tenantKey: number, daysBack: number): number[] {
-    return readAllDays(this.#reachedBefore(periodKey, tenantKey, daysBack), daysBack);
+    return readAllDays(this.#reachedBefore(tenantKey, this.#days(daysBack)(periodKey)), daysBack);
   }
 
   /** Daily credits of a tenant over more than a year, latest first: habits show in months, not in weeks. */
@@ -162,9 +162,16 @@ export class UsageHistory {
     return this.dailyCredits(periodKeyOf(workspaceKey, periodAt(nowMs)), tenantKey, HABIT_DAYS);
   });
 
-  /** Returns a function of the days before now: credits by then, counted from the start of the open period. */
-  #reachedBefore(periodKey: number, tenantKey: number | null, daysBack: number): (daysAgo: number) => bigint | null {
-    const { marks, ends } = this.#days(daysBack)(periodKey);
+  /**
+   * Daily credits of a tenant over more than a year before a month, the last day of the previous month first. The days are
+   * those of the calendar, so that all runs of a month see the same ones.
+   */
+  daysBeforeMonth(periodKey: number, tenantKey: number): number[] {
+    return readAllDays(this.#reachedBefore(tenantKey, this.#daysOfMonths(periodKey)), HABIT_DAYS);
+  }
+
+  /** Returns a function of the days before: credits by then, counted from the start of the period of the marks. */
+  #reachedBefore(tenantKey: number | null, { periodKey, marks, ends }: DayMarks): (daysAgo: number) => bigint | null {
     let month: number | null = null;
     let credits: readonly bigint[] = [];
     let between = 0n;
@@ -224,17 +231,18 @@ export class UsageHistory {
     };
   }
 
-  /** Positions of now and of the previous days among the entries that end days of their month. */
   readonly #days = oncePerKey((daysBack: number) =>
-    oncePerKey((periodKey: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } =>
-      this.#daysBack(periodKey, daysBack),
-    ),
+    oncePerKey((periodKey: number) => this.#daysUntil(periodKey, { daysBack, untilMs: this.sources.nowMs })),
   );
 
-  #daysBack(periodKey: number, daysBack: number): { marks: (Mark | null)[]; ends: Map<number, number[]> } {
+  readonly #daysOfMonths = oncePerKey((periodKey: number) =>
+    this.#daysUntil(periodKey, { daysBack: HABIT_DAYS, untilMs: this.#monthOf(periodKey).startMs }),
+  );
+
+  #daysUntil(periodKey: number, { daysBack, untilMs }: { daysBack: number; untilMs: number }): DayMarks {
     const ends = new Map<number, number[]>();
     const marks = Array.from({ length: daysBack + 1 }, (_, daysAgo) => {
-      const atMs = this.sources.nowMs - daysAgo * DAY_MS;
+      const atMs = untilMs - daysAgo * DAY_MS;
       const mark = this.#markOf(this.#monthAt(periodKey, atMs), atMs);
       if (mark === null) return null;
       const entryIds = ends.get(mark.periodKey) ?? [];
@@ -243,7 +251,7 @@ export class UsageHistory {
         entryIds.includes(entryId) ? entryIds.indexOf(entryId) : entryIds.push(entryId) - 1;
       return { ...mark, earlier: placeOf(mark.earlier), later: mark.later === null ? null : placeOf(mark.later) };
     });
-    return { marks, ends };
+    return { periodKey, marks, ends };
   }
 
   /** Totals of all tenants in a period. */
@@ -292,6 +300,14 @@ interface Mark {
   later: number | null;
   passed: bigint;
   whole: bigint;
+}
+
+/** Positions of the ends of days among the entries that end days of their month; the latest day first. */
+interface DayMarks {
+  /** The open period that the days are counted back from. */
+  periodKey: number;
+  marks: readonly (Mark | null)[];
+  ends: ReadonlyMap<number, readonly number[]>;
 }
 
 function onTheWay({ earlier, later, passed, whole }: Mark, creditsBy: (entry: number) => bigint): bigint {

@@ -10,7 +10,7 @@ import type { NotifyContext } from '../pipeline/notify-context.ts';
 import type { ChannelRoute } from '../pipeline/route.ts';
 import { clear } from '../rules/judgement.ts';
 import { type Observation, observation } from '../rules/observation.ts';
-import { RULE_TABLE } from '../rules/rules.ts';
+import { isFinal, RULE_TABLE } from '../rules/rules.ts';
 import { type StoredAlert, shortHash } from '../state/alert-store.ts';
 import { readSnapshot } from '../state/rule-snapshot.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
@@ -53,7 +53,7 @@ const TYPES: Partial<Record<NotificationEvent, NotificationType>> = {
   closed: 'alert.resolved',
 };
 
-/** Reasons of an end by the alert's state; an alert that still holds is closed because its route changed. */
+/** Reasons of an end by the alert's state. */
 const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
 
 /** Makes messages of alerts, by the figures that the last run has stored. */
@@ -119,8 +119,10 @@ export class MessageComposer {
     });
   }
 
-  #endOf({ state }: ComposedAlert): ClosedBecause {
-    return state === 'expired' && this.#isEnded() ? 'workspace_ended' : (ENDS[state] ?? 'unrouted');
+  /** An alert that still holds is closed because its month has settled, or because its route changed. */
+  #endOf({ state, rule, level }: ComposedAlert): ClosedBecause {
+    if (state === 'expired' && this.#isEnded()) return 'workspace_ended';
+    return ENDS[state] ?? (isFinal({ rule, level }) ? 'settled' : 'unrouted');
   }
 
   #isEnded(): boolean {

@@ -30,14 +30,19 @@ export function groupSentence(all: readonly Facts[], ofAll: TenantCounts): strin
   const largest = `Largest: ${firstOf(figures, NAMED)}.`;
   const sum = sumOf(all);
   const together = sum === null ? '' : `, ${areForecast(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
-  const main = first.event === 'closed' ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
+  const main = hasEnded(all) ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
   return [`${main}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
+}
+
+/** Reports whether the members have no cause any more; the last message about settled figures has one. */
+function hasEnded(all: readonly Facts[]): boolean {
+  return all.some(({ event, closed_because }) => event === 'closed' && closed_because !== 'settled');
 }
 
 /** Returns the sentences about changes since the last message. */
 function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
+  if (hasEnded(all)) return [];
   const [first] = all as [Facts];
-  if (first.event === 'closed') return [];
   const haveSettled = rule.kind.levels?.settled === 'kept' && all.every(({ level }) => level === 'settled');
   const what = areForecast(all) ? 'The forecasts have' : 'They have';
   const grown = rule.message.grown ?? `${what} grown since the last message.`;
@@ -47,7 +52,7 @@ function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
 /** Sums the differences of all members; null if their figures are of several kinds. */
 export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
-  if (first === undefined || first.event === 'closed') return null;
+  if (first === undefined || hasEnded(all)) return null;
   const rule = RULE_TABLE[first.rule];
   if (rule.type === 'system' || rule.kind.stake?.of === 'over_limit') return null;
   if (!areForecast(all) && all.some(({ level }) => level === 'likely')) return null;

@@ -18,7 +18,8 @@ export function sentenceOf(facts: Facts): string {
   // A notification repeated after an uncertain delivery or a route change follows no end.
   const isTwice = event === 'again' && facts.episode < 2;
   const adds = event === 'grown' ? grownWords(facts) : isTwice ? '' : since;
-  const sentences = event === 'closed' ? [endOf(facts)] : [...opening(facts), adds, readWords(facts)];
+  const ends = event === 'closed' && facts.closed_because !== 'settled';
+  const sentences = ends ? [endOf(facts)] : [...opening(facts), adds, readWords(facts)];
   return `${place}${sentences.filter((sentence) => sentence !== '').join(' ')}`;
 }
 

@@ -13,7 +13,7 @@ import { type PipelineAlert, runPipeline } from '../pipeline/pipeline.ts';
 import { type ChannelRoute, takes } from '../pipeline/route.ts';
 import type { PendingNotification } from '../pipeline/schedule.ts';
 import { readSilences, type Silences } from '../pipeline/silence.ts';
-import { isSystemRule, usageKind } from '../rules/rules.ts';
+import { isFinal, isSystemRule, usageKind } from '../rules/rules.ts';
 import { type AlertBook, isOpen } from '../state/alert-book.ts';
 import { type AlertChange, NOTIFIABLE_CHANGES, type RunAlerts } from '../state/alert-change.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
@@ -251,6 +251,7 @@ class Notifier {
       isBitMask: usageKind(rule)?.growth?.by === 'facts',
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',
+      isFinal: isFinal(alert),
       isClearing: alert.clearRunKey !== null,
       system: isSystem ? { begins, changedMs: Date.parse(changes.at(-1)?.at ?? lastChangedAt) } : null,
     };

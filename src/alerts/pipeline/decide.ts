@@ -25,6 +25,8 @@ export interface CurrentAlert {
   /** The magnitude is a bit mask of facts; each fact is notified once. */
   isBitMask: boolean;
   acknowledged: boolean;
+  /** The figures of its month have settled: the alert is a record, and its next message is the last one. */
+  isFinal: boolean;
   /** The last run found the cause gone; the next one ends the alert. */
   isClearing: boolean;
   /** Earlier begins and the last change of a system alert, latest last; null for alerts about usage. */
@@ -72,6 +74,8 @@ export function decideNotification(
 ): NotifyDecision {
   const flapping = alert.system === null ? null : decideFlapping(alert.system, alert.holding, last, nowMs);
   if (flapping?.event === null) return flapping;
+  if (alert.isFinal && last !== null && isComplete(alert, last)) return suppress('final');
+  if (alert.isFinal && last?.open === true && last.episode === alert.episode) return send('closed');
   if (!alert.holding) return last?.open === true ? send('closed') : suppress('not_notified');
   if (!policy.routed) return last?.open === true ? send('closed') : suppress('unrouted');
   if (policy.inhibitedBy !== null) return suppress(`inhibited:${policy.inhibitedBy}`);
@@ -82,6 +86,12 @@ export function decideNotification(
   if (alert.isClearing) return suppress('clearing');
   const waitMs = alert.system !== null || change.isUrgent ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
   return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
+}
+
+/** Reports whether a channel needs no message about settled figures: it has them, or had happened as a baseline. */
+function isComplete({ episode }: CurrentAlert, last: LastNotification): boolean {
+  const isKnown = last.event === 'baseline' ? last.level !== 'likely' : last.level === 'settled';
+  return isKnown && last.episode === episode;
 }
 
 function changeSince(

@@ -76,8 +76,7 @@ export function digestTime(
   // The end of a system alert is sent at once: a person may be working on the fault.
   const isFollowUp = ends
     ? usageKind(rule) !== null
-    : level === 'settled' &&
-      (usageKind(rule)?.levels?.settledGoesToDigest === true || (event === 'worse' && last?.level === 'happened'));
+    : level === 'settled' && usageKind(rule)?.levels?.settledGoesToDigest === true;
   const urgent = ends ? last?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
   return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;

@@ -1,4 +1,4 @@
-import { RULES, type RuleName } from '../../core/text/alert-words.ts';
+import { type Level, RULES, type RuleName } from '../../core/text/alert-words.ts';
 import { budgetDetection } from './budget/detect.ts';
 import { budgetKind } from './budget/kind.ts';
 import { budgetMessage } from './budget/message.ts';
@@ -90,6 +90,11 @@ export function systemRule(name: RuleName): SystemRule | null {
 
 export function usageKind(name: RuleName): UsageKind | null {
   return usageRule(name)?.kind ?? null;
+}
+
+/** Reports whether an alert is about the settled figures of a month: it is a record, and no later run changes it. */
+export function isFinal({ rule, level }: { rule: RuleName; level: Level }): boolean {
+  return level === 'settled' && usageKind(rule)?.levels?.settled === 'kept';
 }
 
 export function systemKind(name: RuleName): SystemKind | null {

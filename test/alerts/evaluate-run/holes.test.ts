@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { alertRows } from '../../../src/alerts/queries/alerts.ts';
+import { notifications } from '../../support/messages.ts';
 import { nextSummary, put, startWithHistory, states, told } from './scene.ts';
 
 const DAY_MS = 86_400_000;
 
-test('a settled alert leaves the open list seven days later, and ends when its month leaves the window', async () => {
+test('a settled alert is sent as final, leaves the open list seven days later, and ends when its month leaves the window', async () => {
   const { upstream, sync, view, clock, context } = await startWithHistory();
   put(upstream, 'a', ['2026-03', 16_000]);
   await sync();
@@ -28,9 +29,11 @@ test('a settled alert leaves the open list seven days later, and ends when its m
   await nextSummary({ clock, context });
   expect(told(ledger).filter((each) => each.startsWith('jump'))).toEqual([
     'jump alert.firing a',
-    'jump alert.escalated a',
     'jump alert.resolved a',
   ]);
+  const last = notifications(ledger).findLast(({ payload }) => payload.rule === 'jump')?.payload;
+  expect(last).toMatchObject({ event: 'closed', closed_because: 'settled', level: 'settled' });
+  expect(last.summary).toMatch(/^ws-1: a used 16,000 .* March has settled\./);
   const changes = `SELECT change FROM alert_transitions JOIN alerts USING (alert_key) WHERE rule = 'jump' ORDER BY 1`;
   expect(ledger.rows(changes).map(({ change }) => change)).toEqual(['escalated', 'expired', 'fired']);
 });

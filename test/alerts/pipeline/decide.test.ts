@@ -19,6 +19,7 @@ const HOLDS: CurrentAlert = {
     magnitude: 16_000n,
     isBitMask: false,
     acknowledged: false,
+    isFinal: false,
     isClearing: false,
     system: null,
   },
@@ -35,6 +36,7 @@ const TOLD: LastNotification = {
   },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
+const FINAL: Partial<CurrentAlert> = { level: 'settled', isFinal: true, severity: 'warning' };
 const OPEN: ChannelPolicy = { routed: true, inhibitedBy: null, silence: null, passedLimits: [], remindAfterMs: null };
 const SILENCE = { id: 'silence_1', untilMs: NOW + DAY_MS };
 
@@ -88,6 +90,15 @@ describe('a receiver hears', () => {
     ['what is sure now, within a day', 'worse', {}, { level: 'likely', atMs: NOW - HOUR_MS }],
     ['what is less sure now', 'eased', { level: 'likely', magnitude: 12_000n }, {}],
     ['that not within a day', '(daily)', { level: 'likely' }, { atMs: NOW - HOUR_MS }],
+    ['the final figures as the end', 'closed', FINAL, {}],
+    ['that whatever is muted', 'closed', FINAL, {}, { silence: SILENCE }],
+    ['of settled figures that nobody was sent before', 'opened', FINAL, null],
+    ['that again after an end', 'again', { ...FINAL, episode: 2 }, { open: false, event: 'closed' }],
+    ['nothing after the final figures', '(final)', FINAL, { level: 'settled', open: false, event: 'closed' }],
+    ['nothing after a message that was final', '(final)', { ...FINAL, holding: false }, { level: 'settled' }],
+    ['no growth of final figures', '(final)', { ...FINAL, magnitude: 90_000n }, { level: 'settled' }],
+    ['nothing of settled figures that were a baseline', '(final)', FINAL, { event: 'baseline', open: false }],
+    ['of them if the baseline was a forecast', 'worse', FINAL, { event: 'baseline', open: false, level: 'likely' }],
     ['growth by half', 'grown', { magnitude: 24_000n }, {}],
     ['no less growth', '(notified)', { magnitude: 23_999n }, {}],
     ['then growth to twice as much', '(notified)', { magnitude: 24_000n }, { notifiedCount: 1 }],

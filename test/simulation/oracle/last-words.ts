@@ -55,6 +55,9 @@ interface Heard {
   ofRule: Map<string, number>;
 }
 
+/** Rules whose settled alerts are records. */
+const FINAL_RULES = ['jump', 'workspace_jump', 'drop'];
+
 const ALERTS = `SELECT alert_id, rule, cause, level, state, severity, workspace_id, tenant_id,
   period, current_credits, threshold, first_fired_at, last_changed_at FROM finance_alerts`;
 
@@ -117,6 +120,8 @@ export class LastWordsOracle {
         if (isOpen && rule === 'drop' && hasNewId(row, words)) continue;
         if (isOpen && rule === 'jump' && isCommon(row, words)) continue;
         const isOwed = isOpen && takes(route, row);
+        // The message about settled figures is the last one, whether it is an end or the first one.
+        if (word?.level === 'settled' && FINAL_RULES.includes(rule)) continue;
         const isTold = isOpenWord(word) && word?.level === level;
         if (isOwed ? isTold || !isNews : !isOpenWord(word)) continue;
         const heard = `${receiver.name} heard ${word?.event ?? 'nothing'} ${word?.level ?? ''}`;

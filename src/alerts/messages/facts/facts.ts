@@ -63,8 +63,11 @@ export interface Notification {
   summary: string;
 }
 
-/** Why it is closed: the cause is gone, its month or its workspace is no longer looked at, or the channel takes it no more. */
-export type ClosedBecause = 'gone' | 'left_window' | 'workspace_ended' | 'unrouted';
+/**
+ * Why an alert is closed: the cause is gone, the figures are final, its month left the alert window, its workspace is no
+ * longer read, or the channel no longer takes it.
+ */
+export type ClosedBecause = 'gone' | 'settled' | 'left_window' | 'workspace_ended' | 'unrouted';
 
 /**
  * Input of sentences and lists of facts: a notification that is being built or was read back from JSON. When read back,

@@ -6,7 +6,7 @@ import { pausesByHabit } from '../../forecast/intermittent.ts';
 import { activeDaysIn, MIN_ACTIVE_DAYS } from '../../forecast/past-days.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
-/** Months with usage that an intermittent tenant is compared with, and how far back they may lie. */
+/** Months that an intermittent tenant is compared with; those with usage may lie this far back. */
 const COMPARED_MONTHS = 3;
 const MAX_MONTHS_BACK = 12;
 
@@ -15,11 +15,11 @@ const MAX_MONTHS_BACK = 12;
  * month, or paused twice for two weeks or more.
  */
 export function isIntermittentTenant(context: RuleContext, { periodKey, tenantKey }: TenantFacts): boolean {
-  const days = context.usageHistory.habitDays(tenantKey);
+  const days = context.usageHistory.daysBeforeMonth(periodKey, tenantKey);
   const before = periodOfKey(periodKey - 1);
-  const [from, to] = [periodEndMs(before), periodStartMs(before)].map((ms) => (context.nowMs - ms) / DAY_MS);
-  if (from === undefined || to === undefined || days.length < to) return false;
-  return activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS || pausesByHabit(days);
+  const length = (periodEndMs(before) - periodStartMs(before)) / DAY_MS;
+  if (days.length < length) return false;
+  return activeDaysIn(days, 0, length) < MIN_ACTIVE_DAYS || pausesByHabit(days);
 }
 
 const highestOfLastMonths = preparedSql(
@@ -41,6 +41,18 @@ export function habitualMonth(
   if (highest === undefined) return null;
   const [month, credits] = highest as [bigint, bigint];
   return { monthsBefore: periodKey - Number(month), credits };
+}
+
+/** Returns the month with the least usage of the last three; months without usage count. */
+export function lowestMonth(
+  context: RuleContext,
+  { periodKey, tenantKey }: TenantFacts,
+): { monthsBefore: number; credits: bigint } {
+  const months = Array.from({ length: COMPARED_MONTHS }, (_, place) => {
+    const monthsBefore = place + 1;
+    return { monthsBefore, credits: context.read(periodKey - monthsBefore, tenantKey).current?.credits ?? 0n };
+  });
+  return months.reduce((lowest, month) => (month.credits < lowest.credits ? month : lowest));
 }
 
 /** Returns whether a tenant has used credits in the twelve months before a period. */

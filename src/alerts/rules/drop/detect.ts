@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { DAY_MS } from '../../../core/durations.ts';
-import { periodAt } from '../../../core/period.ts';
+import { addPeriods, periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import {
@@ -18,12 +18,12 @@ import {
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../../figures/period-phase.ts';
-import { buildThreshold, floorCredits, type JumpSize, jumpThreshold } from '../../figures/threshold.ts';
+import { buildThreshold, floorCredits, type JumpSize, jumpThreshold, type Threshold } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../context/candidates.ts';
 import { comparedOf } from '../context/compared.ts';
 import { afterFirst } from '../context/first-month.ts';
-import { isIntermittentTenant } from '../context/habits.ts';
+import { isIntermittentTenant, lowestMonth } from '../context/habits.ts';
 import { historyOf, isPastFirst, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
 import { AWAITED_MS } from '../new-spend/rename.ts';
@@ -82,18 +82,26 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   const { phase, period, previousComplete } = factsOf(tenant.periodKey);
   const own = settings.of(tenantId(tenant.tenantKey));
   const firing = known?.firing ?? null;
-  const built = buildThreshold(period, historyOf(context, tenant), own);
-  const settled = judgeDrop({
-    current: (tenant.current ?? NO_USAGE).credits,
-    previous: {
-      figures: tenant.previous,
-      usable: !tenant.withdrawn && previousComplete && isPastFirst(context, tenant, 1),
-    },
-    baseline: built?.baseline ?? null,
-    phase,
-    returns: phase.settled && returns(context, tenant),
-    thresholds: own,
-  });
+  const judge = (threshold: Threshold | null): Judgement =>
+    judgeDrop({
+      current: (tenant.current ?? NO_USAGE).credits,
+      previous: {
+        figures: tenant.previous,
+        usable: !tenant.withdrawn && previousComplete && isPastFirst(context, tenant, 1),
+      },
+      baseline: threshold?.baseline ?? null,
+      phase,
+      returns: phase.settled && returns(context, tenant),
+      thresholds: own,
+    });
+  let built = buildThreshold(period, historyOf(context, tenant), own);
+  let settled = judge(built);
+  if ((settled.verdict === 'holds' || firing === 'settled') && isIntermittentTenant(context, tenant)) {
+    const { monthsBefore, credits } = lowestMonth(context, tenant);
+    built = buildThreshold(period, () => credits, own);
+    if (built !== null) built = { ...built, period: addPeriods(period, -monthsBefore) };
+    settled = judge(built);
+  }
   const isOld = phase.over && known === null;
   const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
   const [result, detail] = byFigures ? [settled, null] : stopped(context, tenant, firing !== null);

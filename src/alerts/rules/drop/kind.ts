@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const dropKind: UsageKind = {
-  version: 6,
+  version: 7,
   title: 'fall',
   severity: 'warning',
   levels: { settled: 'kept', settledGoesToDigest: true },
