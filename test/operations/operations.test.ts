@@ -60,6 +60,7 @@ async function runOperation(world: World, operation: Operation, input: Record<st
     };
     const parsed = operation.input.parse(input);
     if (operation.kind === 'document') return await operation.run(scope, parsed);
+    if (operation.kind === 'change') return (await operation.run(scope, parsed)).document;
     const { head, rows, tail = {} } = operation.run(scope, parsed, ALL_ROWS);
     return { ...head, [operation.member]: [...rows], ...tail };
   } finally {
@@ -68,7 +69,7 @@ async function runOperation(world: World, operation: Operation, input: Record<st
 }
 
 function schemaOf(operation: Operation): z.ZodType {
-  if (operation.kind === 'document') return operation.output;
+  if (operation.kind !== 'list') return operation.output;
   const list = z.object({ [operation.member]: z.array(operation.row) });
   return z.intersection(z.intersection(loose(operation.head), list), loose(operation.tail ?? z.object({})));
 }
