@@ -1,7 +1,12 @@
 import { acknowledgeAlert } from './alerts/acknowledge-alert.ts';
+import { addPlan, addSilence } from './alerts/add-silence.ts';
+import { endSilence } from './alerts/end-silence.ts';
+import { labelAlert } from './alerts/label-alert.ts';
 import { listAlerts } from './alerts/list-alerts.ts';
 import { listSilences } from './alerts/list-silences.ts';
+import { listUndelivered, replayMessages } from './alerts/replay-messages.ts';
 import { explainAlert, showAlert } from './alerts/show-alert.ts';
+import { testChannel } from './alerts/test-channel.ts';
 import { listLines } from './lines/list-lines.ts';
 import { planMonth } from './months/plan-month.ts';
 import type { Operation } from './operation.ts';
@@ -35,7 +40,14 @@ export const OPERATIONS: readonly Operation[] = [
   showAlert,
   explainAlert,
   acknowledgeAlert,
+  labelAlert,
   listSilences,
+  addSilence,
+  addPlan,
+  endSilence,
+  listUndelivered,
+  replayMessages,
+  testChannel,
   listOutlets,
   readStatus,
   readHead,

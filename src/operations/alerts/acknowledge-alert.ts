@@ -4,10 +4,8 @@ import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { actorText, change } from '../operation.ts';
-import { idText } from '../schemas.ts';
+import { idText, noteText } from '../schemas.ts';
 import { alertRecordShape } from './show-alert.ts';
-
-const MAX_NOTE_CHARACTERS = 500;
 
 export const acknowledgeAlert = change({
   name: 'alerts.acknowledge',
@@ -15,7 +13,7 @@ export const acknowledgeAlert = change({
   role: 'operate',
   input: z.strictObject({
     alert_id: idText.describe('an alert, or a message (msg_...) with several'),
-    note: z.string().max(MAX_NOTE_CHARACTERS).optional().describe('a note'),
+    note: noteText.optional().describe('a note'),
   }),
   output: z.union([
     z.looseObject(alertRecordShape),

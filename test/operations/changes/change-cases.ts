@@ -1,0 +1,5 @@
+import { CHANGES_OF_ALERTS } from './alert-cases.ts';
+import type { ChangeCase } from './change-case.ts';
+
+/** One case for each change in the table of operations. */
+export const CHANGE_CASES: Readonly<Record<string, ChangeCase>> = { ...CHANGES_OF_ALERTS };
