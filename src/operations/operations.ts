@@ -8,7 +8,9 @@ import { listUndelivered, replayMessages } from './alerts/replay-messages.ts';
 import { explainAlert, showAlert } from './alerts/show-alert.ts';
 import { testChannel } from './alerts/test-channel.ts';
 import { listLines } from './lines/list-lines.ts';
+import { closeMonth, closeMonths } from './months/close-month.ts';
 import { planMonth } from './months/plan-month.ts';
+import { reopenMonth } from './months/reopen-month.ts';
 import type { Operation } from './operation.ts';
 import { listOutlets } from './outlets/list-outlets.ts';
 import { listRates } from './rates/list-rates.ts';
@@ -30,6 +32,9 @@ export const OPERATIONS: readonly Operation[] = [
   listTenants,
   showTenant,
   planMonth,
+  closeMonth,
+  closeMonths,
+  reopenMonth,
   readStatement,
   tenantStatement,
   ...VIEW_LISTS,

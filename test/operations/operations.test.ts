@@ -34,7 +34,7 @@ describe('every operation', () => {
     const routes = OPERATIONS.map(({ http }) => `${http.method} ${http.path}`);
     expect(new Set(routes).size).toBe(routes.length);
     for (const { name, summary, input, http } of OPERATIONS) {
-      expect(name).toMatch(/^[a-z]+\.[a-z]+$/);
+      expect(name).toMatch(/^[a-z]+\.[a-z_]+$/);
       expect(summary, name).toMatch(/^[A-Z].*[^.]$/);
       for (const [field, schema] of Object.entries(input.shape)) {
         expect(z.globalRegistry.get(schema as z.ZodType)?.description, `${name} ${field}`).toBeTruthy();
