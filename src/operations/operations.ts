@@ -7,7 +7,9 @@ import { listSilences } from './alerts/list-silences.ts';
 import { listUndelivered, replayMessages } from './alerts/replay-messages.ts';
 import { explainAlert, showAlert } from './alerts/show-alert.ts';
 import { testChannel } from './alerts/test-channel.ts';
+import { addLine } from './lines/add-line.ts';
 import { listLines } from './lines/list-lines.ts';
+import { revokeLine } from './lines/revoke-line.ts';
 import { closeMonth, closeMonths } from './months/close-month.ts';
 import { planMonth } from './months/plan-month.ts';
 import { reopenMonth } from './months/reopen-month.ts';
@@ -41,6 +43,8 @@ export const OPERATIONS: readonly Operation[] = [
   readView,
   listRates,
   listLines,
+  addLine,
+  revokeLine,
   listAlerts,
   showAlert,
   explainAlert,

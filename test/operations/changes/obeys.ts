@@ -65,8 +65,8 @@ export function describeChanges(cases: Readonly<Record<string, ChangeCase>>): vo
       }
       const after = contentOf(world);
       const again = await ask();
-      const { snapshot: _snapshot, ...first } = answer.json;
-      const { snapshot: _again, ...second } = again.json;
+      const { snapshot: _snapshot, notes: _notes, ...first } = answer.json;
+      const { snapshot: _again, notes: _notesAgain, ...second } = again.json;
       if (one.changesWhenRepeated !== true) {
         expect(second).toEqual(first);
         expect(contentOf(world)).toEqual(after);
@@ -95,7 +95,7 @@ function changeNamed(name: string): AnyChange {
 
 async function post(world: World, operation: AnyChange, one: ChangeCase, role = operation.role as string | null) {
   const { ask } = await serveApi(world);
-  const body = one.input(world);
+  const body = { ...one.input(world) };
   const path = operation.http.path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
     const value = String(body[field]);
     delete body[field];
