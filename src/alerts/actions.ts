@@ -5,7 +5,7 @@ import { requireNotRetired } from '../ledger/journal/retired-workspaces.ts';
 import { requireWorkspace } from '../ledger/journal/unknown-workspace.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../ledger/store/schema/alert-tables.ts';
-import { and, eq, gt, isNull, query } from '../ledger/store/schema/drizzle.ts';
+import { and, desc, eq, gt, isNull, query, sql } from '../ledger/store/schema/drizzle.ts';
 import { evaluateAgain } from './outbox/evaluate-due.ts';
 import { ALWAYS, type TimeIntervals } from './pipeline/time-intervals.ts';
 import { requireAlerts } from './state/alert-store.ts';
@@ -100,7 +100,7 @@ function acknowledge(
 
 /**
  * Labels an alert, or all alerts of a message; the last label counts. An alert labelled `false` gets no reminders and
- * leaves the list. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
+ * leaves the list. A label that equals the last one is not recorded again. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
  */
 export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): string[] {
   const { alertId, label, note, by, nowMs } = request;
@@ -108,10 +108,10 @@ export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): 
     .transaction(() => {
       const known = alertsHere(connection, alertId);
       for (const alert of known) {
-        query(connection)
-          .insert(alertFeedback)
-          .values({ alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) })
-          .run();
+        const last = lastFeedback(connection, alert.alertKey);
+        const isRepeated = last?.label === label && last.note === note && last.actor === by;
+        const feedback = { alertKey: alert.alertKey, label, note, actor: by, at: isoTime(nowMs) };
+        if (!isRepeated) query(connection).insert(alertFeedback).values(feedback).run();
         if (label === 'false' && alert.state === 'firing') acknowledge(connection, alert, { by, note, nowMs });
       }
       return known.map((alert) => alert.alertId);
@@ -119,49 +119,75 @@ export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): 
     .immediate();
 }
 
+function lastFeedback(connection: LedgerDb, alertKey: number): typeof alertFeedback.$inferSelect | undefined {
+  return query(connection)
+    .select()
+    .from(alertFeedback)
+    .where(eq(alertFeedback.alertKey, alertKey))
+    .orderBy(desc(alertFeedback.feedbackKey))
+    .get();
+}
+
 /**
- * Adds a silence or plan for the alerts that match the patterns; returns its id. Throws `unknown_workspace` and
- * `workspace_ended`.
+ * Adds a silence or plan for the alerts that match the patterns; returns its id. If the same actor has an equal one that
+ * still mutes, returns that one and adds none. Throws `unknown_workspace` and `workspace_ended`.
  */
 export function addSilence(connection: LedgerDb, request: SilenceRequest, randomness = systemRandomness): string {
   const { workspaceId } = request;
   const workspace =
     workspaceId === null ? null : requireWorkspace(connection, workspaceId, 'sync it first, or leave --workspace out');
   requireNotRetired(connection, workspace?.workspaceKey ?? null);
-  const silenceId = `${request.kind}_${randomness.bytes(6).toString('hex')}`;
   const { kind, rule, tenant, period, upToCredits, beginsMs = null, times = ALWAYS, reason, by } = request;
   const { weekdays, hours, daysOfMonth, timeZone } = times;
   const workspaceKey = workspace?.workspaceKey ?? null;
-  connection
+  const silence = {
+    kind,
+    workspaceKey,
+    rule,
+    tenant,
+    period,
+    upToCredits,
+    reason,
+    beginsAt: beginsMs === null ? null : isoTime(beginsMs),
+    weekdays,
+    hours,
+    daysOfMonth,
+    timeZone,
+    until: isoTime(request.untilMs),
+    createdBy: by,
+  };
+  return connection
     .transaction(() => {
+      const known = equalSilence(connection, silence);
+      if (known !== null) return known;
+      const silenceId = `${kind}_${randomness.bytes(6).toString('hex')}`;
       query(connection)
         .insert(silences)
-        .values({
-          silenceId,
-          kind,
-          workspaceKey,
-          rule,
-          tenant,
-          period,
-          upToCredits,
-          reason,
-          beginsAt: beginsMs === null ? null : isoTime(beginsMs),
-          weekdays,
-          hours,
-          daysOfMonth,
-          timeZone,
-          until: isoTime(request.untilMs),
-          createdBy: by,
-          createdAt: isoTime(request.nowMs),
-        })
+        .values({ ...silence, silenceId, createdAt: isoTime(request.nowMs) })
         .run();
       evaluateAgain(connection, workspaceKey, request.nowMs);
+      return silenceId;
     })
     .immediate();
-  return silenceId;
 }
 
-/** Ends a silence or a plan before its time. Throws `unknown_silence` when there is none that still mutes. */
+/** Returns the id of a silence that was not ended and has the same values; null if there is none. */
+function equalSilence(connection: LedgerDb, values: Partial<typeof silences.$inferInsert>): string | null {
+  const isEqual = Object.entries(values).map(
+    ([name, value]) => sql`${silences[name as keyof typeof values]} IS ${value}`,
+  );
+  const known = query(connection)
+    .select({ silenceId: silences.silenceId })
+    .from(silences)
+    .where(and(isNull(silences.endedAt), ...isEqual))
+    .get();
+  return known?.silenceId ?? null;
+}
+
+/**
+ * Ends a silence or a plan before its time. Does nothing if the same actor ended it already. Throws `unknown_silence` if
+ * there is none that still mutes.
+ */
 export function endSilence(
   connection: LedgerDb,
   { silenceId, by, nowMs }: { silenceId: string; by: string; nowMs: number },
@@ -172,6 +198,8 @@ export function endSilence(
     .transaction(() => {
       const ended = { endedAt: at, endedBy: by };
       if (query(connection).update(silences).set(ended).where(isInForce).run().changes === 0) {
+        const isEndedByActor = and(eq(silences.silenceId, silenceId), eq(silences.endedBy, by));
+        if (query(connection).select().from(silences).where(isEndedByActor).get() !== undefined) return;
         throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
           hint: '`usage-ledger alerts silences` shows those that are',
         });

@@ -7,13 +7,22 @@ import type { Context } from '../wiring/context.ts';
 /** The person or token that runs an operation, and how they were identified. */
 export interface Actor {
   name: string;
-  /** `user`: the system user, or the name given with `--by`, which is not authenticated; `token`: the name of an API token. */
-  kind: 'user' | 'token';
+  /**
+   * `user`: the system user, or the name given with `--by`, which is not authenticated; `token`: the name of an API token;
+   * `person`: the name of somebody who signed in to the console.
+   */
+  kind: 'user' | 'token' | 'person';
 }
+
+const ACTOR_SUFFIXES: Readonly<Record<Actor['kind'], string>> = {
+  user: '',
+  token: ' (API token)',
+  person: ' (signed in)',
+};
 
 /** Returns the text that the ledger records as the actor of a change. */
 export function actorText({ name, kind }: Actor): string {
-  return kind === 'token' ? `${name} (API token)` : name;
+  return name + ACTOR_SUFFIXES[kind];
 }
 
 /** The surroundings of one call of an operation. The caller owns the connection and the signal. */
@@ -47,6 +56,26 @@ export interface DocumentOperation<Input extends z.ZodObject, Output> extends Op
   kind: 'document';
   output: z.ZodType<Output>;
   run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
+}
+
+/** The result of a change. */
+export interface Changed<Output> {
+  /** True if the ledger has the change, from this request or from an earlier one; false after a dry run. */
+  applied: boolean;
+  /** The document that the command prints with `--json`. */
+  document: Output;
+  /** Sentences that the caller shows beside the document, such as a checkpoint that cannot be written. */
+  notes: readonly string[];
+}
+
+/**
+ * An operation that changes something. A request that is repeated has the same outcome: it finds the change in the ledger
+ * and answers with it.
+ */
+export interface ChangeOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
+  kind: 'change';
+  output: z.ZodType<Output>;
+  run(scope: Scope, input: z.output<Input>): Promise<Changed<Output>>;
 }
 
 /** Values that identify a row and its place in a listing. */
@@ -103,12 +132,21 @@ export interface AnyListOperation extends Omit<ListOperation<z.ZodObject, object
   columns: readonly SheetColumn[] | 'listing' | null;
 }
 
-export type Operation = DocumentOperation<z.ZodObject, object> | AnyListOperation;
+export type Operation =
+  | DocumentOperation<z.ZodObject, object>
+  | ChangeOperation<z.ZodObject, object>
+  | AnyListOperation;
 
 export function document<Input extends z.ZodObject, Output extends object>(
   operation: Omit<DocumentOperation<Input, Output>, 'kind'>,
 ): DocumentOperation<Input, Output> {
   return { kind: 'document', ...operation };
+}
+
+export function change<Input extends z.ZodObject, Output extends object>(
+  operation: Omit<ChangeOperation<Input, Output>, 'kind'>,
+): ChangeOperation<Input, Output> {
+  return { kind: 'change', ...operation };
 }
 
 export function list<

@@ -1,9 +1,18 @@
 import { acknowledgeAlert } from './alerts/acknowledge-alert.ts';
+import { addPlan, addSilence } from './alerts/add-silence.ts';
+import { endSilence } from './alerts/end-silence.ts';
+import { labelAlert } from './alerts/label-alert.ts';
 import { listAlerts } from './alerts/list-alerts.ts';
 import { listSilences } from './alerts/list-silences.ts';
+import { listUndelivered, replayMessages } from './alerts/replay-messages.ts';
 import { explainAlert, showAlert } from './alerts/show-alert.ts';
+import { testChannel } from './alerts/test-channel.ts';
+import { addLine } from './lines/add-line.ts';
 import { listLines } from './lines/list-lines.ts';
+import { revokeLine } from './lines/revoke-line.ts';
+import { closeMonth, closeMonths } from './months/close-month.ts';
 import { planMonth } from './months/plan-month.ts';
+import { reopenMonth } from './months/reopen-month.ts';
 import type { Operation } from './operation.ts';
 import { listOutlets } from './outlets/list-outlets.ts';
 import { listRates } from './rates/list-rates.ts';
@@ -25,17 +34,29 @@ export const OPERATIONS: readonly Operation[] = [
   listTenants,
   showTenant,
   planMonth,
+  closeMonth,
+  closeMonths,
+  reopenMonth,
   readStatement,
   tenantStatement,
   ...VIEW_LISTS,
   readView,
   listRates,
   listLines,
+  addLine,
+  revokeLine,
   listAlerts,
   showAlert,
   explainAlert,
   acknowledgeAlert,
+  labelAlert,
   listSilences,
+  addSilence,
+  addPlan,
+  endSilence,
+  listUndelivered,
+  replayMessages,
+  testChannel,
   listOutlets,
   readStatus,
   readHead,

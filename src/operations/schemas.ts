@@ -23,6 +23,10 @@ export const idText = z
   .max(1024)
   .refine((text) => !text.includes('\0') && text.isWellFormed(), 'has characters that no id has');
 
+const MAX_NOTE_CHARACTERS = 500;
+
+export const noteText = z.string().max(MAX_NOTE_CHARACTERS);
+
 /** A time in ISO-8601, or a day, which means its first instant in UTC; read as epoch milliseconds. */
 export const momentText = z
   .string()

@@ -34,7 +34,7 @@ describe('every operation', () => {
     const routes = OPERATIONS.map(({ http }) => `${http.method} ${http.path}`);
     expect(new Set(routes).size).toBe(routes.length);
     for (const { name, summary, input, http } of OPERATIONS) {
-      expect(name).toMatch(/^[a-z]+\.[a-z]+$/);
+      expect(name).toMatch(/^[a-z]+\.[a-z_]+$/);
       expect(summary, name).toMatch(/^[A-Z].*[^.]$/);
       for (const [field, schema] of Object.entries(input.shape)) {
         expect(z.globalRegistry.get(schema as z.ZodType)?.description, `${name} ${field}`).toBeTruthy();
@@ -60,6 +60,7 @@ async function runOperation(world: World, operation: Operation, input: Record<st
     };
     const parsed = operation.input.parse(input);
     if (operation.kind === 'document') return await operation.run(scope, parsed);
+    if (operation.kind === 'change') return (await operation.run(scope, parsed)).document;
     const { head, rows, tail = {} } = operation.run(scope, parsed, ALL_ROWS);
     return { ...head, [operation.member]: [...rows], ...tail };
   } finally {
@@ -68,7 +69,7 @@ async function runOperation(world: World, operation: Operation, input: Record<st
 }
 
 function schemaOf(operation: Operation): z.ZodType {
-  if (operation.kind === 'document') return operation.output;
+  if (operation.kind !== 'list') return operation.output;
   const list = z.object({ [operation.member]: z.array(operation.row) });
   return z.intersection(z.intersection(loose(operation.head), list), loose(operation.tail ?? z.object({})));
 }

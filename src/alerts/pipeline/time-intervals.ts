@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../core/durations.ts';
-import { UsageError } from '../../core/errors.ts';
+import { InputError } from '../../core/errors.ts';
 import type { silences } from '../../ledger/store/schema/alert-tables.ts';
 
 /** The recurring times at which a silence or plan is active, as stored; null: always. */
@@ -24,13 +24,16 @@ const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const LAST = 0;
 const MONTH_DAYS = ['last', ...Array.from({ length: 31 }, (_, index) => String(index + 1))];
 
-/** Throws `usage` if the times are invalid. */
+/** Throws InputError if the times are invalid. */
 export function checkIntervals(times: TimeIntervals): void {
   parseTimes(times);
   try {
     localMs(0, times.timeZone);
   } catch {
-    throw new UsageError(`--time-zone ${JSON.stringify(times.timeZone)} is not known`, 'write it as Europe/Berlin');
+    throw new InputError(
+      (nameOf) => `${nameOf('time_zone')} ${JSON.stringify(times.timeZone)} is not known`,
+      'write it as Europe/Berlin',
+    );
   }
 }
 
@@ -97,19 +100,22 @@ const CLOCK = {
 
 function parseTimes({ weekdays, hours, daysOfMonth }: TimeIntervals): ParsedIntervals {
   return {
-    weekdays: weekdays === null ? null : parseList('--weekdays', weekdays, WEEKDAYS),
+    weekdays: weekdays === null ? null : parseList('weekdays', weekdays, WEEKDAYS),
     hours: hours === null ? null : parseHours(hours),
-    daysOfMonth: daysOfMonth === null ? null : parseList('--days-of-month', daysOfMonth, MONTH_DAYS),
+    daysOfMonth: daysOfMonth === null ? null : parseList('days_of_month', daysOfMonth, MONTH_DAYS),
   };
 }
 
 /** Returns the positions of names in a list; `mon-fri` stands for a range. */
-function parseList(option: string, text: string, names: readonly string[]): number[] {
+function parseList(field: string, text: string, names: readonly string[]): number[] {
   return text.split(',').flatMap((item) => {
     const [from = -1, to = from, ...more] = item.split('-').map((name) => names.indexOf(name.trim().toLowerCase()));
     if (from < 0 || to < from || more.length > 0) {
       const example = `${names[1]}-${names[3]},${names.at(-1)}`;
-      throw new UsageError(`${option} ${JSON.stringify(text)} cannot be understood`, `write it as ${example}`);
+      throw new InputError(
+        (nameOf) => `${nameOf(field)} ${JSON.stringify(text)} cannot be understood`,
+        `write it as ${example}`,
+      );
     }
     return Array.from({ length: to - from + 1 }, (_, index) => from + index);
   });
@@ -120,7 +126,10 @@ function parseHours(text: string): [number, number] {
     /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text) ?? [];
   const [from, to] = [Number(fromHour) * 60 + Number(fromMinute), Number(toHour) * 60 + Number(toMinute)];
   if (Number.isNaN(to) || to > DAY_MINUTES) {
-    throw new UsageError(`--hours ${JSON.stringify(text)} cannot be understood`, 'write them as 22:00-06:00');
+    throw new InputError(
+      (nameOf) => `${nameOf('hours')} ${JSON.stringify(text)} cannot be understood`,
+      'write them as 22:00-06:00',
+    );
   }
   return [from, to];
 }

@@ -140,7 +140,7 @@ export function ackCommand(cli: CliContext): CliCommand {
     .action((id: string, options: { by?: string; note?: string }) =>
       cli.withContext(async (context) => {
         const scope = scopeOf(context, options);
-        const done = await acknowledgeAlert.run(scope, { alert_id: id, note: options.note });
+        const { document: done } = await acknowledgeAlert.run(scope, { alert_id: id, note: options.note });
         const by = inertText(scope.actor.name);
         const several = 'acknowledged' in done ? (done.acknowledged as string[]) : null;
         const words = several === null ? '' : `${counted(several.length, 'alert')} in ${inertText(id)}`;

@@ -1,19 +1,11 @@
 import { Argument, Option } from 'commander';
-import type { DeliveryResult } from '../../alerts/channels/channel.ts';
 import { placeOf } from '../../alerts/messages/facts/phrases.ts';
 import { mutedBy, mutedWords } from '../../alerts/messages/muted.ts';
-import { muteCommand } from '../../alerts/messages/next-commands.ts';
-import { quietSetting } from '../../alerts/messages/quiet-setting.ts';
-import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
-import { alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import type { ListedAlert } from '../../alerts/queries/alerts.ts';
 import { usageRulesWith } from '../../alerts/rules/rules.ts';
 import { FEEDBACK_LABELS, type FeedbackLabel } from '../../alerts/state/feedback.ts';
 import { formatMinute } from '../../core/date-time.ts';
-import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { systemUser } from '../../core/process/system-user.ts';
 import {
   ALERT_STATES,
   type AlertState,
@@ -25,11 +17,13 @@ import {
 } from '../../core/text/alert-words.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted, cutAtClause } from '../../core/text/words.ts';
+import { labelAlert } from '../../operations/alerts/label-alert.ts';
 import { listAlerts, type SummarizedAlert } from '../../operations/alerts/list-alerts.ts';
+import { listUndelivered, replayMessages, UNDELIVERED_COLUMNS } from '../../operations/alerts/replay-messages.ts';
+import { testChannel } from '../../operations/alerts/test-channel.ts';
 import { ALL_ROWS } from '../../operations/operation.ts';
 import {
   type CellStyle,
-  type Column,
   formatDecimal,
   formatInteger,
   relativeTime,
@@ -37,7 +31,6 @@ import {
 } from '../../reports/formats/columns.ts';
 import { paint, renderTable, type TableOptions, textWidth, wrapText } from '../../reports/formats/table.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { TestReport } from '../../wiring/delivery.ts';
 import { CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { noteMissingTenant } from '../shared/missing-tenant.ts';
@@ -220,45 +213,18 @@ function testCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger alerts test on-call')
     .action((channel: string) =>
       cli.withContext((context) =>
-        withStopSignal(async (signal) => printTestReport(cli, await context.test(channel, signal))),
+        withStopSignal(async (signal) => {
+          const { document } = await testChannel.run(scopeOf(context, { signal }), { channel });
+          const { type, outcome, answer, latency_ms: latencyMs, remedy } = document;
+          if (outcome !== 'delivered') cli.exitCode = EXIT.failed;
+          const how = outcome === 'delivered' ? 'delivered' : 'not delivered';
+          cli.printResult(document, [
+            `${inertText(document.channel)} (${type}): ${how} in ${latencyMs} ms: ${inertText(answer)}`,
+            remedy === null ? null : `  ${remedy}`,
+          ]);
+        }),
       ),
     );
-}
-
-function printTestReport(cli: CliContext, { channel, type, notificationId, latencyMs, result }: TestReport): void {
-  const { answer, remedy } = describeResult(result);
-  if (result.outcome !== 'delivered') cli.exitCode = EXIT.failed;
-  const { outcome } = result;
-  const how = outcome === 'delivered' ? 'delivered' : 'not delivered';
-  cli.printResult({ channel, type, notification_id: notificationId, outcome, answer, latency_ms: latencyMs, remedy }, [
-    `${inertText(channel)} (${type}): ${how} in ${latencyMs} ms: ${inertText(answer)}`,
-    remedy === null ? null : `  ${remedy}`,
-  ]);
-}
-
-function describeResult(result: DeliveryResult): { answer: string; remedy: string | null } {
-  switch (result.outcome) {
-    case 'delivered':
-      return { answer: result.detail, remedy: null };
-    case 'retry':
-      return {
-        answer: result.reason,
-        remedy: 'A notification would be retried for three days; check that the receiver is up and reachable',
-      };
-    case 'rejected':
-    case 'too_large':
-      return {
-        answer: result.reason,
-        remedy: "A notification would be given up; correct the channel's settings, then test again",
-      };
-    case 'disabled':
-      return {
-        answer: result.reason,
-        remedy: 'A notification would disable the channel; set a new address, or remove the channel',
-      };
-    case 'cancelled':
-      return { answer: 'stopped before a response arrived', remedy: null };
-  }
 }
 
 function replayCommand(cli: CliContext): CliCommand {
@@ -269,26 +235,28 @@ function replayCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger alerts replay msg_5f0c3b6a9d2e', 'usage-ledger alerts replay --all-dead')
     .action((ids: string[], { allDead }: { allDead?: boolean }) =>
       cli.withContext((context) => {
-        if (ids.length > 0 && allDead === true) {
-          throw new UsageError('message ids conflict with --all-dead', 'use one of them');
-        }
         if (ids.length === 0 && allDead !== true) return listDead(cli, context);
-        return replay(cli, context, allDead === true ? null : ids);
+        return replay(cli, context, { notification_ids: ids, all: allDead === true });
       }),
     );
 }
 
 function listDead(cli: CliContext, context: Context): void {
-  const dead = deadLetters(context.reader().connection);
+  const dead = [...listUndelivered.run(scopeOf(context), {}, ALL_ROWS).rows];
   if (dead.length === 0) cli.note('no undelivered messages');
-  printRows(cli, dead, deadColumns(context.clock.now()));
+  const nowMs = context.clock.now();
+  const columns = UNDELIVERED_COLUMNS.map((column) =>
+    column.name === 'created_at' ? { ...column, words: (at: string) => relativeTime(Date.parse(at), nowMs) } : column,
+  );
+  printRows(cli, dead, columns as typeof UNDELIVERED_COLUMNS);
 }
 
-async function replay(cli: CliContext, context: Context, notificationIds: string[] | null): Promise<void> {
-  // Fail when the ledger is missing, because the writer would create an empty one.
-  context.reader();
-  const writer = await context.writer();
-  const report = await writer.replayDead({ notificationIds, nowMs: context.clock.now() });
+async function replay(
+  cli: CliContext,
+  context: Context,
+  input: { notification_ids: string[]; all: boolean },
+): Promise<void> {
+  const { document: report } = await replayMessages.run(scopeOf(context), input);
   const due = counted(report.replayed.length, 'notification is due again', 'notifications are due again');
   const dropped = counted(report.dropped.length, 'message');
   const retried = counted(report.retried, 'alert', 'alerts');
@@ -304,16 +272,6 @@ async function replay(cli: CliContext, context: Context, notificationIds: string
   ]);
 }
 
-function deadColumns(nowMs: number): Column<DeadLetter>[] {
-  return [
-    { name: 'notification_id', kind: 'id', header: 'Notification' },
-    { name: 'channel', kind: 'text', header: 'Channel' },
-    { name: 'attempts', kind: 'count', header: 'Attempts' },
-    { name: 'created_at', kind: 'date', header: 'Created', words: (at) => relativeTime(Date.parse(at), nowMs) },
-    { name: 'last_error', kind: 'text', header: 'Reason' },
-  ];
-}
-
 function feedbackCommand(cli: CliContext): CliCommand {
   return reportingCommand('feedback')
     .description('Label an alert as real, expected (known before) or false. The last label counts.')
@@ -327,28 +285,18 @@ function feedbackCommand(cli: CliContext): CliCommand {
     )
     .action((id: string, label: FeedbackLabel, options: { note?: string; by?: string }) =>
       cli.withContext(async (context) => {
-        const writer = await context.existingWriter();
-        const by = options.by ?? systemUser();
-        const nowMs = context.clock.now();
-        const alerts = await writer.recordFeedback({
-          alertId: id,
-          label,
-          note: options.note ?? null,
-          by,
-          nowMs,
-        });
-        if (id.startsWith('msg_')) {
-          const words = `${counted(alerts.length, 'alert')} in ${inertText(id)} labelled ${label} by ${inertText(by)}`;
-          cli.printResult({ notification_id: id, label, by, alerts }, [words]);
+        const input = { alert_id: id, label, note: options.note };
+        const { document } = await labelAlert.run(scopeOf(context, options), input);
+        const by = inertText(document.by);
+        if ('alerts' in document) {
+          const alerts = counted(document.alerts.length, 'alert');
+          cli.printResult(document, [`${alerts} in ${inertText(id)} labelled ${label} by ${by}`]);
           return;
         }
-        const { connection } = context.reader();
-        const { notification } = alertMoments(connection)(alertRecord(connection, id).alert).now;
-        const mute = label === 'expected' ? muteCommand(notification, nowMs) : null;
-        const setting = label === 'false' ? quietSetting(notification) : null;
+        const { setting, would_have_muted: mute } = document;
         const quiet = setting === null ? '' : indented(setting);
-        cli.printResult({ alert_id: id, label, by, would_have_muted: mute, setting }, [
-          `${id} labelled ${label} by ${inertText(by)}`,
+        cli.printResult(document, [
+          `${id} labelled ${label} by ${by}`,
           setting === null ? null : `  to prevent such alerts, add below \`alerts:\` of its workspace:\n${quiet}`,
           mute === null ? null : `  to mute it until then:\n  ${mute}`,
         ]);

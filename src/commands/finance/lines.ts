@@ -1,15 +1,12 @@
 import { UsageError } from '../../core/errors.ts';
-import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { parsePeriod } from '../../core/period.ts';
-import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import { LARGEST_LINE, type LineReport } from '../../ledger/journal/charges/manual-lines.ts';
+import { addLine } from '../../operations/lines/add-line.ts';
+import type { LineRecord } from '../../operations/lines/line-record.ts';
 import { LINE_COLUMNS, listLines } from '../../operations/lines/list-lines.ts';
+import { revokeLine } from '../../operations/lines/revoke-line.ts';
 import { ALL_ROWS } from '../../operations/operation.ts';
-import { chooseWorkspace } from '../../operations/workspace-choice.ts';
 import { formatDecimal } from '../../reports/formats/columns.ts';
-import type { Recorded } from '../../writer/session.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION, firstRows, LIMIT_OPTION, printRows } from '../shared/options.ts';
@@ -35,9 +32,6 @@ interface AddOptions {
   by?: string;
 }
 
-/** Maximum characters of a reason, which is printed on the statement. */
-const MAX_REASON_CHARACTERS = 200;
-
 function addCommand(cli: CliContext): CliCommand {
   return reportingCommand('add')
     .description("Add an amount to a tenant's charges of a month, such as a credit note or a fee.")
@@ -53,45 +47,13 @@ function addCommand(cli: CliContext): CliCommand {
     )
     .action((options: AddOptions) =>
       cli.withContext(async (context) => {
-        const { tenant: tenantId, currency, by = systemUser() } = options;
-        const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
-        const period = parsePeriod(options.period, '--period');
-        const amountMinor = parseLineAmount(options);
-        const reason = reasonOf(options.reason);
-        const writer = await context.existingWriter();
-        const nowMs = context.clock.now();
-        const line = { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs };
-        const report = await writer.addLine(line);
-        printLine(cli, report, 'added');
-        const priced = creditPricer(context.reader().connection, workspaceId)(tenantId, period, 0n);
-        if (priced === null || priced.currency === currency || cli.json) return;
-        cli.note(`The tenant's rate card is in ${priced.currency}: the statement has a separate total in ${currency}.`);
+        const { by, ...line } = options;
+        const input = { ...line, period: parsePeriod(line.period, '--period') };
+        const { document, notes } = await addLine.run(scopeOf(context, { by }), input);
+        printLine(cli, document, 'added');
+        cli.noteAll(notes);
       }),
     );
-}
-
-function parseLineAmount({ amount, currency }: AddOptions): bigint {
-  if (!isCurrency(currency)) {
-    throw new UsageError(
-      `--currency ${JSON.stringify(currency)} is not an ISO 4217 code`,
-      'give a currency such as EUR',
-    );
-  }
-  const minor = parseMinor(amount, currency);
-  if (minor !== null && minor !== 0n && minor <= LARGEST_LINE && minor >= -LARGEST_LINE) return minor;
-  throw new UsageError(
-    `--amount ${JSON.stringify(amount)} is not an amount in ${currency}`,
-    `give a plain decimal other than 0, with the decimals of the currency, up to ${formatMinor(LARGEST_LINE, currency)}`,
-  );
-}
-
-function reasonOf(text: string): string {
-  const reason = text.trim();
-  if (reason !== '' && reason.length <= MAX_REASON_CHARACTERS) return reason;
-  throw new UsageError(
-    `--reason has ${reason.length} characters`,
-    `give a reason of 1 to ${MAX_REASON_CHARACTERS} characters: the tenant and auditors read it`,
-  );
 }
 
 function revokeCommand(cli: CliContext): CliCommand {
@@ -103,41 +65,27 @@ function revokeCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger lines revoke 3 --reason "meant for globex"')
     .action((text: string, options: { reason: string; by?: string }) =>
       cli.withContext(async (context) => {
-        if (!/^\d{1,15}$/.test(text))
-          throw new UsageError(
-            `${JSON.stringify(text)} is not a line number`,
-            'give a number from `usage-ledger lines list`',
-          );
-        const reason = reasonOf(options.reason);
-        const writer = await context.existingWriter();
-        const { by = systemUser() } = options;
-        const line = { lineId: Number(text), by, reason, nowMs: context.clock.now() };
-        printLine(cli, await writer.revokeLine(line), 'revoked');
+        const input = { line_id: parseLineNumber(text), reason: options.reason };
+        const { document, notes } = await revokeLine.run(scopeOf(context, options), input);
+        printLine(cli, document, 'revoked');
+        cli.noteAll(notes);
       }),
     );
 }
 
-function printLine(cli: CliContext, report: LineReport & Recorded, action: string): void {
-  const { lineId, tenantId, period, amountMinor, currency, reason, bookedPeriod, digest } = report;
-  const amount = formatMinor(amountMinor, currency);
-  const record = {
-    line_id: lineId,
-    tenant_id: tenantId,
-    period,
-    amount_minor: amountMinor,
-    amount,
-    currency,
-    reason,
-    booked_period: bookedPeriod,
-    digest,
-  };
+function parseLineNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`${JSON.stringify(text)} is not a line number`, 'give a number from `usage-ledger lines list`');
+}
+
+function printLine(cli: CliContext, line: LineRecord, action: string): void {
+  const { line_id: lineId, tenant_id: tenantId, period, amount, currency, reason, booked_period: booked } = line;
   const sum = `${formatDecimal(amount)} ${currency}`;
-  cli.printResult(record, [
+  cli.printResult(line, [
     `line ${lineId} ${action}: ${sum} for ${inertText(tenantId)} in ${period}, ${inertText(reason)}`,
-    bookedPeriod === null ? null : `  ${period} is closed: booked as a correction in ${bookedPeriod}`,
-    `head digest ${digest}`,
+    booked === null ? null : `  ${period} is closed: booked as a correction in ${booked}`,
+    `head digest ${line.digest}`,
   ]);
-  cli.noteCheckpoint(report.checkpointFault);
 }
 
 interface LineListOptions {

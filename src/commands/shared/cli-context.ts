@@ -219,6 +219,11 @@ export class CliContext {
     this.#write(this.io.stderr, `${this.#redact(this.withTypedCommands(text))}\n`);
   }
 
+  /** Prints the notes of a change to stderr. */
+  noteAll(notes: readonly string[]): void {
+    for (const text of notes) this.note(inertText(text));
+  }
+
   /** Keeps a note for the end of the output, see `printClosingNotes`. */
   noteAtEnd(text: string): void {
     this.#closingNotes.push(text);

@@ -4,7 +4,13 @@ import type { WallClock } from '../../core/clock.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { hasRole } from '../../core/text/roles.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import type { AnyListOperation, DocumentOperation, Operation, Scope } from '../../operations/operation.ts';
+import type {
+  AnyListOperation,
+  ChangeOperation,
+  DocumentOperation,
+  Operation,
+  Scope,
+} from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -93,6 +99,7 @@ function addRoute(api: FastifyInstance, operation: Operation, answers: Answers):
       const caller = requireRole(request.caller, operation);
       const { input, page } = readInput(request);
       const scope = answers.scopeOf(caller, request);
+      if (operation.kind === 'change') return answers.applyChange(operation, scope, { reply, input });
       if (operation.kind === 'document') return answers.sendDocument(operation, scope, { request, reply, input });
       const accepted = request.headers.accept ?? '';
       if (accepted.includes(NDJSON_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'ndjson');
@@ -147,12 +154,22 @@ class Answers {
     scope: Scope,
     { request, reply, input }: Asked,
   ): Promise<FastifyReply> {
-    const read = operation.http.method === 'GET';
-    if (read && this.#isCurrent(request, reply)) return reply;
+    if (this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
     const document = await operation.run(scope, input);
     const snapshot = readSnapshot(scope.connection, workspaceOf(input));
     return this.#send({ request, reply, input }, { document, snapshot, version });
+  }
+
+  async applyChange(
+    operation: ChangeOperation<Operation['input'], object>,
+    scope: Scope,
+    { reply, input }: Omit<Asked, 'request'>,
+  ): Promise<FastifyReply> {
+    const { document, applied, notes } = await operation.run(scope, input);
+    const snapshot = readSnapshot(scope.connection, workspaceOf(input));
+    const body = renderJson({ ...document, applied, notes, snapshot });
+    return reply.type(JSON_TYPE).send(this.#options.context.redact(body));
   }
 
   sendPage(
@@ -204,9 +221,6 @@ class Answers {
     { document, snapshot, version }: { document: object; snapshot: object; version: number },
   ): FastifyReply {
     const { context } = this.#options;
-    if (request.method !== 'GET') {
-      return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
-    }
     const etag = this.#tags.remember(addressOf(request), context.redact(renderJson(document)), version);
     reply.header('etag', etag).header('cache-control', CACHING);
     if (isListed(request.headers['if-none-match'], etag)) return reply.code(304).send();

@@ -130,19 +130,32 @@ function success(operation: Operation): Json {
   }
   return {
     description: operation.kind === 'list' ? 'A page of rows' : 'The document',
-    headers: { ETag: { description: 'changes when the answer does', schema: { type: 'string' } } },
+    ...(operation.kind === 'change' ? {} : { headers: ETAG_HEADER }),
     content,
   };
 }
 
+const ETAG_HEADER: Json = { ETag: { description: 'changes when the answer does', schema: { type: 'string' } } };
+
 function documentSchema(operation: Operation): Json {
   const snapshot = { snapshot: { $ref: '#/components/schemas/Snapshot' } };
+  if (operation.kind === 'change')
+    return extended(schemaOf(operation.output, 'output'), { ...CHANGE_MEMBERS, ...snapshot });
   if (operation.kind === 'document') return extended(schemaOf(operation.output, 'output'), snapshot);
   const rows = { [operation.member]: { type: 'array', items: schemaOf(operation.row, 'output') } };
   const tail = operation.tail === undefined ? {} : (schemaOf(operation.tail, 'output').properties as Json);
   const next = { next_cursor: { type: ['string', 'null'], description: 'null on the last page' } };
   return extended(schemaOf(operation.head, 'output'), { ...rows, ...tail, ...next, ...snapshot });
 }
+
+/** The members of the answer to a change besides those of its document. */
+const CHANGE_MEMBERS: Json = {
+  applied: {
+    type: 'boolean',
+    description: 'true if the ledger has the change, from this request or from an earlier one; false after a dry run',
+  },
+  notes: { type: 'array', items: { type: 'string' }, description: 'what else a person should know' },
+};
 
 /** Adds required members to the schema of an object. */
 function extended(schema: Json, members: Json): Json {

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { AppError } from '../../core/errors.ts';
-import { actorText, document } from '../operation.ts';
-import { idText } from '../schemas.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { actorText, change } from '../operation.ts';
+import { idText, noteText } from '../schemas.ts';
 import { alertRecordShape } from './show-alert.ts';
 
-const MAX_NOTE_CHARACTERS = 500;
-
-export const acknowledgeAlert = document({
+export const acknowledgeAlert = change({
   name: 'alerts.acknowledge',
   summary: 'Acknowledge an alert: no reminders until it grows, gets worse or ends',
   role: 'operate',
   input: z.strictObject({
     alert_id: idText.describe('an alert, or a message (msg_...) with several'),
-    note: z.string().max(MAX_NOTE_CHARACTERS).optional().describe('a note'),
+    note: noteText.optional().describe('a note'),
   }),
   output: z.union([
     z.looseObject(alertRecordShape),
@@ -27,11 +27,14 @@ export const acknowledgeAlert = document({
     const by = actorText(actor);
     const nowMs = context.clock.now();
     const acknowledged = await writer.acknowledgeAlert({ alertId, by, note, nowMs }).catch((error: unknown) => {
-      if (isRepeated(error) && isAcknowledgedBy(scope.connection, alertId, by)) return [alertId];
+      const before = isRepeated(error) ? acknowledgedBy(scope.connection, alertId, by) : null;
+      if (before !== null) return before;
       throw error;
     });
-    if (alertId.startsWith('msg_')) return { notification_id: alertId, by, acknowledged };
-    return { ...alertRecord(scope.connection, alertId) };
+    const document = alertId.startsWith('msg_')
+      ? { notification_id: alertId, by, acknowledged }
+      : { ...alertRecord(scope.connection, alertId) };
+    return { applied: true, document, notes: [] };
   },
 });
 
@@ -39,10 +42,13 @@ function isRepeated(error: unknown): boolean {
   return error instanceof AppError && error.code === 'alert_not_firing';
 }
 
-/** Reports whether the last change of an alert is an acknowledgement by this actor: a repeated request changes nothing. */
-function isAcknowledgedBy(connection: Parameters<typeof alertRecord>[0], alertId: string, by: string): boolean {
-  if (alertId.startsWith('msg_')) return false;
-  const { alert, transitions } = alertRecord(connection, alertId);
-  const last = transitions.at(-1);
-  return alert.state === 'acknowledged' && last?.change === 'acknowledged' && last.actor === by;
+/** Returns the alerts of an id if this actor acknowledged them last: a repeated request changes nothing. Null otherwise. */
+function acknowledgedBy(connection: LedgerDb, id: string, by: string): string[] | null {
+  const alertIds = requireAlerts(connection, id).map(({ alertId }) => alertId);
+  const isOwn = alertIds.every((alertId) => {
+    const { alert, transitions } = alertRecord(connection, alertId);
+    const last = transitions.at(-1);
+    return alert.state === 'acknowledged' && last?.change === 'acknowledged' && last.actor === by;
+  });
+  return isOwn ? alertIds : null;
 }

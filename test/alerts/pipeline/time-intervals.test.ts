@@ -55,15 +55,15 @@ test('it counts no longer than to its end, and what counts every day is looked a
 });
 
 test.each([
-  [{ weekdays: 'saturday' }, '--weekdays "saturday" cannot be understood'],
-  [{ weekdays: 'sun-mon' }, '--weekdays "sun-mon" cannot be understood'],
-  [{ hours: '8-17' }, '--hours "8-17" cannot be understood'],
-  [{ hours: '22:00-24:30' }, '--hours "22:00-24:30" cannot be understood'],
-  [{ hours: '25:00-26:00' }, '--hours "25:00-26:00" cannot be understood'],
-  [{ daysOfMonth: '0' }, '--days-of-month "0" cannot be understood'],
-  [{ daysOfMonth: '3-1' }, '--days-of-month "3-1" cannot be understood'],
-  [{ daysOfMonth: '' }, '--days-of-month "" cannot be understood'],
-  [{ timeZone: 'Mars/Base' }, '--time-zone "Mars/Base" is not known'],
+  [{ weekdays: 'saturday' }, 'weekdays "saturday" cannot be understood'],
+  [{ weekdays: 'sun-mon' }, 'weekdays "sun-mon" cannot be understood'],
+  [{ hours: '8-17' }, 'hours "8-17" cannot be understood'],
+  [{ hours: '22:00-24:30' }, 'hours "22:00-24:30" cannot be understood'],
+  [{ hours: '25:00-26:00' }, 'hours "25:00-26:00" cannot be understood'],
+  [{ daysOfMonth: '0' }, 'days_of_month "0" cannot be understood'],
+  [{ daysOfMonth: '3-1' }, 'days_of_month "3-1" cannot be understood'],
+  [{ daysOfMonth: '' }, 'days_of_month "" cannot be understood'],
+  [{ timeZone: 'Mars/Base' }, 'time_zone "Mars/Base" is not known'],
 ])('%o is refused', (times, message) => {
   expect(() => checkIntervals({ ...ALWAYS, ...times })).toThrow(message);
 });

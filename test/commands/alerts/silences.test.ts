@@ -84,7 +84,8 @@ it('a time may have an offset, or be a day', async () => {
   await world.run('sync');
   const until = ['2027-04-01T08:00:00+02:00', '2027-04-01T06:00', '2027-04-01'];
   for (const text of until) await world.run('alerts', 'silence', '--tenant', 'x', '--reason', 'x', '--until', text);
-  expect(world.query('SELECT until FROM silences ORDER BY silence_id')).toHaveLength(3);
+  // The first two are the same moment: the second adds no silence.
+  expect(world.query('SELECT until FROM silences ORDER BY silence_id')).toHaveLength(2);
   expect(world.query('SELECT DISTINCT until FROM silences ORDER BY until')).toEqual([
     { until: '2027-04-01T00:00:00.000Z' },
     { until: '2027-04-01T06:00:00.000Z' },

@@ -137,11 +137,21 @@ describe('manual lines', () => {
     expect(world.query('SELECT * FROM finance_lines')).toEqual([]);
   });
 
-  it('that say the same again are refused, for a script may be begun twice; so is a second revocation', async () => {
+  it('are added once when a script is run twice, and an equal line by another person is refused', async () => {
+    const world = await createPriced();
+    const first = await world.run(...add('2026-01', '-1.50'), '--json');
+    const second = await world.run(...add('2026-01', '-1.50'), '--json');
+    expect(second).toMatchObject({ code: 0, out: first.out });
+    expect(second.err).toContain('line 1 is identical: nothing was added');
+    expect(world.query('SELECT line_id FROM finance_lines')).toHaveLength(1);
+    expect((await world.run(...add('2026-01', '-1.50'), '--by', 'Bo')).err).toContain('line 1 is identical');
+  });
+
+  it('are revoked once: the same person has the same answer again, another one is refused', async () => {
     const world = await createPriced();
     await world.run(...add('2026-01', '-1.50'));
-    expect((await world.run(...add('2026-01', '-1.50'))).err).toContain('line 1 is identical');
-    await world.run('lines', 'revoke', '1', '--reason', 'a slip', '--by', 'Bo');
+    const revoked = await world.run('lines', 'revoke', '1', '--reason', 'a slip', '--by', 'Bo');
+    expect(await world.run('lines', 'revoke', '1', '--reason', 'a slip', '--by', 'Bo')).toEqual(revoked);
     expect((await world.run(...add('2026-01', '-1.50'))).code).toBe(0);
     const again = await world.run('lines', 'revoke', '1', '--reason', 'a slip');
     expect(again.err).toContain('line 1 was revoked at 2026-02-20T12:00:00.000Z by Bo');

@@ -137,7 +137,8 @@ describe('the HTTP API', () => {
       actor: 'operate-bot (API token)',
       note: 'load test',
     });
-    const { snapshot, ...document } = first.json;
+    const { snapshot, applied, notes, ...document } = first.json;
+    expect({ applied, notes }).toEqual({ applied: true, notes: [] });
     expect(document).toEqual(parseJson((await world.run('alerts', 'show', id ?? '', '--json')).out));
     // The caller may not have seen the first answer.
     expect((await ask(`/v1/alerts/${id}/acknowledge`, question)).json).toEqual(first.json);

@@ -1,0 +1,66 @@
+import type { LedgerDb } from '../../store/ledger-db.ts';
+import { type CorrectionCause, chargeCorrections, manualLines } from '../../store/schema/billing-tables.ts';
+import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
+import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
+import { acts } from '../../store/schema/workspace-tables.ts';
+import { findTenant, findWorkspace, tenantIdOf } from '../../store/subjects.ts';
+import type { LineReport, LineRequest, RevokeRequest } from './manual-lines.ts';
+
+type Line = typeof manualLines.$inferSelect;
+
+/** Returns the report of a line in force that the same actor added before; null if there is none. */
+export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, 'nowMs'>): LineReport | null {
+  const { workspaceKey = 0 } = findWorkspace(connection, request.workspaceId) ?? {};
+  const { tenantKey = 0 } = findTenant(connection, workspaceKey, request.tenantId) ?? {};
+  const { periodKey, amountMinor, currency, reason, actor, revokedAt } = manualLines;
+  const isPlace = and(
+    eq(periodKey, periodKeyOf(workspaceKey, request.period)),
+    eq(manualLines.tenantKey, tenantKey),
+    isNull(revokedAt),
+  );
+  const isSame = and(
+    eq(amountMinor, request.amountMinor),
+    eq(currency, request.currency),
+    eq(reason, request.reason),
+    eq(actor, request.by),
+  );
+  const line = query(connection).select().from(manualLines).where(and(isPlace, isSame)).get();
+  return line === undefined ? null : reportOf(connection, line, line.afterSeq, 'line');
+}
+
+/** Returns the report of a line that the same actor revoked before for the same reason; null if that is not so. */
+export function reportOfRevoked(
+  connection: LedgerDb,
+  { lineId, by, reason }: Omit<RevokeRequest, 'nowMs'>,
+): LineReport | null {
+  const line = query(connection).select().from(manualLines).where(eq(manualLines.lineId, lineId)).get();
+  if (line === undefined || line.revokedBy !== by || line.revokedBecause !== reason) return null;
+  return reportOf(connection, line, line.revokedAfterSeq ?? 0, 'revocation');
+}
+
+function reportOf(connection: LedgerDb, line: Line, afterSeq: number, cause: CorrectionCause): LineReport {
+  const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
+  const db = query(connection);
+  // The act is the next link of the chain after the one at which the line changed.
+  const seq = afterSeq + 1;
+  const act = db.select({ digest: acts.digest }).from(acts).where(eq(acts.actSeq, seq)).get();
+  const { correctsPeriodKey, correctionId, bookedPeriodKey } = chargeCorrections;
+  const isOwn = and(
+    eq(correctsPeriodKey, periodKey),
+    eq(chargeCorrections.tenantKey, tenantKey),
+    eq(chargeCorrections.lineId, lineId),
+    eq(chargeCorrections.cause, cause),
+  );
+  const booked = db.select({ bookedPeriodKey }).from(chargeCorrections).where(isOwn).orderBy(asc(correctionId)).get();
+  return {
+    seq,
+    digest: act?.digest ?? '',
+    lineId,
+    tenantId: tenantIdOf(connection, tenantKey),
+    period: periodOfKey(periodKey),
+    amountMinor,
+    currency,
+    reason,
+    bookedPeriod: booked === undefined ? null : periodOfKey(booked.bookedPeriodKey),
+  };
+}

@@ -1,0 +1,38 @@
+import { isSystemRule, SYSTEM_RULES, systemKind } from '../../alerts/rules/rules.ts';
+import { InputError, UsageError } from '../../core/errors.ts';
+import { RULES } from '../../core/text/alert-words.ts';
+import { matchesPattern } from '../../core/text/patterns.ts';
+
+/**
+ * Throws InputError for a pattern that matches no rule, for one that matches only system alerts without naming one in full,
+ * and for an alert about the whole ledger together with a workspace.
+ */
+export function checkMutedRule(pattern: string, workspaceId: string | null): void {
+  const quoted = JSON.stringify(pattern);
+  // A system rule may be followed by a cause, as in `job_failed:disk`.
+  const [name = '', cause] = pattern.split(':');
+  const known = RULES.find((rule) => rule === name);
+  const systemRule = known === undefined ? null : systemKind(known);
+  if (systemRule !== null) {
+    const causes = Object.keys(systemRule.causes).filter((each) => each !== '');
+    if (cause !== undefined && !causes.includes(cause)) {
+      const named = causes.map((each) => `${name}:${each}`);
+      throw new UsageError(`there is no rule ${quoted}`, `use one of ${[name, ...named].join(', ')}`);
+    }
+    if (systemRule.scope === 'ledger' && workspaceId !== null) {
+      throw new InputError(
+        (nameOf) => `${nameOf('rule')} ${quoted} is about the whole ledger`,
+        (nameOf) => `remove ${nameOf('workspace')}`,
+      );
+    }
+    return;
+  }
+  const matching = RULES.filter((rule) => matchesPattern(pattern, rule));
+  if (matching.length === 0) throw new UsageError(`there is no rule ${quoted}`, `use one of ${RULES.join(', ')}`);
+  if (matching.every(isSystemRule)) {
+    throw new InputError(
+      (nameOf) => `${nameOf('rule')} ${quoted} matches only system alerts, which must be named in full`,
+      `use one of ${SYSTEM_RULES.join(', ')}`,
+    );
+  }
+}

@@ -1,0 +1,6 @@
+import type { Recorded } from '../writer/session.ts';
+
+/** Returns the note about a checkpoint that could not be written; none if it was. */
+export function checkpointNotes({ checkpointFault }: Recorded): string[] {
+  return checkpointFault === null ? [] : [`Cannot write a checkpoint of the head: ${checkpointFault}`];
+}

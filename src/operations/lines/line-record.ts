@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { AppError, InputError } from '../../core/errors.ts';
+import { formatMinor } from '../../core/money.ts';
+import type { LineReport } from '../../ledger/journal/charges/manual-lines.ts';
+import { decimalText, exactInteger, periodText } from '../schemas.ts';
+
+export const lineSchema = z.strictObject({
+  line_id: z.int(),
+  tenant_id: z.string(),
+  period: periodText,
+  amount_minor: exactInteger.describe('in minor units of the currency'),
+  amount: decimalText,
+  currency: z.string(),
+  reason: z.string(),
+  booked_period: periodText.nullable().describe('the month with the correction, if the month of the line is closed'),
+  digest: z.string().describe('the head of the chain after it'),
+});
+
+export type LineRecord = z.output<typeof lineSchema>;
+
+export function recordOfLine(report: LineReport): LineRecord {
+  return {
+    line_id: report.lineId,
+    tenant_id: report.tenantId,
+    period: report.period,
+    amount_minor: report.amountMinor,
+    amount: formatMinor(report.amountMinor, report.currency),
+    currency: report.currency,
+    reason: report.reason,
+    booked_period: report.bookedPeriod,
+    digest: report.digest,
+  };
+}
+
+/** Maximum characters of a reason, which is printed on the statement. */
+export const MAX_REASON_CHARACTERS = 200;
+
+/** Returns a reason without surrounding space. Throws InputError for one that is empty or too long. */
+export function checkReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== '' && reason.length <= MAX_REASON_CHARACTERS) return reason;
+  throw new InputError(
+    (nameOf) => `${nameOf('reason')} has ${reason.length} characters`,
+    `give a reason of 1 to ${MAX_REASON_CHARACTERS} characters: the tenant and auditors read it`,
+  );
+}
+
+/** A line as the ledger has it after a request. */
+interface WrittenLine {
+  report: LineReport;
+  /** The fault of the checkpoint; null if it was written. */
+  checkpointFault: string | null;
+  /** The reason why a repeated request wrote nothing; null for the first one. */
+  repeated: string | null;
+}
+
+/** Writes a line with `write`. If it is refused with `code`, `find` looks for the line of an earlier, equal request. */
+export async function writeLineOnce(
+  code: string,
+  write: () => Promise<LineReport & { checkpointFault: string | null }>,
+  find: () => LineReport | null,
+): Promise<WrittenLine> {
+  try {
+    const { checkpointFault, ...report } = await write();
+    return { report, checkpointFault, repeated: null };
+  } catch (error) {
+    const report = error instanceof AppError && error.code === code ? find() : null;
+    if (report === null) throw error;
+    return { report, checkpointFault: null, repeated: (error as AppError).message };
+  }
+}

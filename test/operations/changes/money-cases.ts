@@ -1,0 +1,16 @@
+import type { ChangeCase } from './change-case.ts';
+
+const LINE = { workspace: 'ws-1', tenant: 'acme', period: '2026-02', amount: '-2.25', currency: 'EUR', reason: 'fee' };
+
+export const CHANGES_OF_MONEY: Readonly<Record<string, ChangeCase>> = {
+  'lines.add': {
+    input: () => LINE,
+    argv: () => ['lines', 'add', ...Object.entries(LINE).flatMap(([name, value]) => [`--${name}`, value])],
+    actors: 'SELECT actor FROM finance_lines',
+  },
+  'lines.revoke': {
+    input: () => ({ line_id: 1, reason: 'a slip' }),
+    argv: () => ['lines', 'revoke', '1', '--reason', 'a slip'],
+    actors: 'SELECT revoked_by FROM finance_lines',
+  },
+};
