@@ -45,7 +45,7 @@ test('a replay under unchanged settings gives exactly the alerts, changes and no
   }
 });
 
-test('the command says what was told, and what a higher ratio would have told, and leaves the ledger as it is', {
+test('the command shows the recorded notifications and those of a higher ratio, and leaves the ledger unchanged', {
   timeout: 240_000,
 }, async () => {
   const world = await worldWithHistory();
@@ -103,7 +103,7 @@ test('the command says what was told, and what a higher ratio would have told, a
   expect(april.alerts).toEqual(higher.alerts.filter(({ period }: { period: string }) => period === '2026-04'));
 });
 
-test('it prints what documentation shows', { timeout: 300_000 }, async () => {
+test('it prints the output in the documentation', { timeout: 300_000 }, async () => {
   const world = await worldWithHistory();
   const documentation = readFileSync(new URL('../../../docs/alert-rules.md', import.meta.url), 'utf8');
   const examples = [...documentation.matchAll(/```console\n\$ usage-ledger (alerts backtest .*)\n([\s\S]*?)```\n/g)];
@@ -116,7 +116,7 @@ test('it prints what documentation shows', { timeout: 300_000 }, async () => {
   }
 });
 
-test('a replay stops at the next turn when it is told to', { timeout: 240_000 }, async () => {
+test('a replay stops soon after its signal aborts', { timeout: 240_000 }, async () => {
   const { ledgerPath } = await worldWithHistory();
   const settings = { rules: { ...DEFAULT_ALERT_RULES, tenants: [] }, lookbackPeriods: 1, settleHours: 48 };
   const reader = openReader(ledgerPath);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startFixture } from '../../support/sandbox-fixture.ts';
 import { playDays, states } from './scene.ts';
 
-test('a month that only returns from a jump is no drop, after a first month either; one that falls below it is', {
+test('a month that returns from a jump is no drop, also after a first month; one below the earlier level is', {
   timeout: 120_000,
 }, async () => {
   const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });

@@ -3,7 +3,7 @@ import { messages } from '../../support/messages.ts';
 import { startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
 import { HOUR_MS, playDays, put, startWithHistory, states, told } from './scene.ts';
 
-test('a previous period that was read only before its end is not compared with, until it is read again', async () => {
+test('a previous period last read before its end is no baseline until it is read again', async () => {
   const { upstream, sync, view, clock } = await startFixture({ settings: { lookbackPeriods: 0 } });
   put(upstream, 'a', ['2026-01', 10_000], ['2026-02', 4_000]);
   put(upstream, 'newcomer', ['2026-01', 0]);
@@ -21,7 +21,7 @@ test('a previous period that was read only before its end is not compared with, 
   expect(states(ledger)).toEqual(['jump a 2026-03 firing', 'new_spend newcomer 2026-03 firing']);
 });
 
-test('tenants that are absent from the first period of the workspace are no newcomers in the second', async () => {
+test('tenants absent from the first period of a workspace are not new in the second', async () => {
   const { upstream, sync, view } = await startFixture();
   put(upstream, 'a', ['2026-02', 10]);
   await sync();
@@ -31,7 +31,7 @@ test('tenants that are absent from the first period of the workspace are no newc
   expect(states(view())).toEqual([]);
 });
 
-test('the first period of a tenant is not compared with, the second is', async () => {
+test('the first period of a tenant is no baseline, the second is', async () => {
   const { upstream, sync, view, clock } = await startFixture();
   put(upstream, 'a', ['2025-12', 10], ['2026-01', 10], ['2026-02', 10]);
   put(upstream, 'young', ['2026-02', 1_500]);
@@ -46,7 +46,7 @@ test('the first period of a tenant is not compared with, the second is', async (
   expect(states(view(), 'jump')).toEqual(['jump young 2026-04 firing']);
 });
 
-test('a pace is told at the second of two runs a day apart, by the curve of the month before', async () => {
+test('a forecast is sent at the second of two runs a day apart, by the shape of the previous month', async () => {
   const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
   const { view } = fixture;
   await playDays(fixture, '2026-01-20', '2026-03-06', {
@@ -61,7 +61,7 @@ test('a pace is told at the second of two runs a day apart, by the curve of the 
   expect(told(ledger)).toEqual(['jump alert.firing twice']);
 });
 
-test('who front-loads every month is no pace, who does so twice as much is one', async () => {
+test('a tenant that front-loads every month is not sent, one that doubles it is', async () => {
   const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
   const front = (day: string) => (Number(day.slice(8)) <= 4 ? 2_000 : 100);
   await playDays(fixture, '2026-01-20', '2026-03-10', {
@@ -72,7 +72,7 @@ test('who front-loads every month is no pace, who does so twice as much is one',
   expect(told(fixture.view())).toEqual(['jump alert.firing twice']);
 });
 
-test('a withdrawn record of a closed month is told once, and a month after a closed figure has no new spend', async () => {
+test('a withdrawn record of a closed month is sent once, and is no new spend in the next month', async () => {
   const { upstream, sync, view, context } = await startWithHistory();
   const writer = await context.writer();
   await writer.closePeriod({
@@ -85,7 +85,7 @@ test('a withdrawn record of a closed month is told once, and a month after a clo
   expect(told(view())).toEqual(['withdrawn alert.firing a']);
 });
 
-test('a plan that is exceeded says so, once', async () => {
+test('an exceeded plan is sent once', async () => {
   const { upstream, sync, view, context, clock } = await startWithHistory();
   const writer = await context.writer();
   await writer.addSilence({
@@ -106,7 +106,7 @@ test('a plan that is exceeded says so, once', async () => {
   expect(payload.summary).toContain('Planned was growth up to 20,000.');
 });
 
-test('runs that find what the ledger holds already change no alert', async () => {
+test('runs without changed figures change no alert', async () => {
   const { upstream, sync, view } = await startWithHistory(6);
   put(upstream, 'a', ['2026-03', 90_000]);
   put(upstream, 'b', ['2026-03', 500]);

@@ -10,7 +10,7 @@ import { readNotified } from '../../long/alert-year/told.ts';
 import { createWorld } from '../../long/alert-year/world.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-test('six months of uneven tenants: what is documented and planted is told and nothing else, most paces come true, each sentence is so', {
+test('six months of uneven tenants: documented and planted causes are sent and no others, most forecasts come true, each sentence is true', {
   timeout: 240_000,
 }, async () => {
   const world = createWorld({ seed: 7, each: 2, from: '2025-10', to: '2026-06' });

@@ -29,7 +29,7 @@ const BUDGETS = [
   { tenant: 'acme-1', credits: 24_000n, at: [50, 80, 100] },
 ];
 
-test('of who front-loads each month and stays below its budget the steps are told, and nothing is foretold', async () => {
+test('a tenant that front-loads and stays below its budget is sent its steps and no forecast', async () => {
   const world = dayWorld({ budgets: BUDGETS });
   await play(world, (day) => (day === 1 ? 15_000 : 200));
   expect(budgetsTold(world, '2026-03')).toEqual([
@@ -39,14 +39,14 @@ test('of who front-loads each month and stays below its budget the steps are tol
   ]);
 });
 
-test('who comes to nine tenths of its budget by uneven days hears of the steps alone', async () => {
+test('a tenant that reaches nine tenths of its budget on uneven days is sent the steps only', async () => {
   const world = dayWorld({ budgets: [{ tenant: 'acme-1', credits: 24_000n, at: [100] }] });
   await play(world, (day) => (day % 10 < 4 ? 1_400 : 300));
   expect(budgetsTold(world, '2026-02')).toEqual([]);
   expect(budgetsTold(world, '2026-03')).toEqual([]);
 });
 
-test('that a month heads for more is told once, a day after it does, then each step, and how far beyond it goes', async () => {
+test('a forecast above the budget is sent once after a day, then each step, then each multiple beyond', async () => {
   const world = dayWorld({ budgets: [{ tenant: 'acme-1', credits: 20_000n, at: [80, 100] }] });
   await play(world, (_, month) => (month === 3 ? 1_500 : 600));
   expect(budgetsTold(world, '2026-02')).toEqual([

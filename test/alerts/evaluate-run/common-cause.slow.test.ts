@@ -33,7 +33,7 @@ async function play(timesOf: (tenant: string) => number) {
   return { world, opened, usedIn };
 }
 
-test('one cause in a workspace of sixty is one message, within two days, of its five largest tenants', async () => {
+test('a shared cause in a workspace of sixty is one message within two days, with the five largest tenants', async () => {
   const { world, opened, usedIn } = await play(() => COMMON);
   const jumped = TENANTS.filter((tenant) => usedIn(tenant, '2026-03') >= RATIO * usedIn(tenant, '2026-02'));
   expect(jumped.length).toBeGreaterThan(50);
@@ -56,7 +56,7 @@ test('one cause in a workspace of sixty is one message, within two days, of its 
   ).toEqual([jumped.length]);
 });
 
-test('of one cause a tenant is told by itself for what it goes beyond it', async () => {
+test('a tenant that grows beyond a shared cause is sent on its own', async () => {
   const beyond = ['t-7', 't-40'];
   const { opened, usedIn } = await play((tenant) => (beyond.includes(tenant) ? 4 * COMMON : COMMON));
   expect(opened.map(({ rule, tenant_id }) => `${rule} ${tenant_id}`).sort()).toEqual([
@@ -71,7 +71,7 @@ test('of one cause a tenant is told by itself for what it goes beyond it', async
   }
 });
 
-test('what one tenant alone does to the workspace explains no other', async () => {
+test('the growth of one tenant alone inhibits no other', async () => {
   const { opened } = await play((tenant) => (tenant === 't-59' ? 200 : tenant === 't-3' ? COMMON : 1));
   expect(opened.map(({ rule, tenant_id }) => `${rule} ${tenant_id}`).sort()).toEqual([
     'jump t-3',
@@ -81,7 +81,7 @@ test('what one tenant alone does to the workspace explains no other', async () =
   expect(opened.find(({ rule }) => rule === 'workspace_jump').evidence.tenants.common_growth).toBeNull();
 });
 
-test('what was so before the first run, and was told to nobody, explains no jump', async () => {
+test('a baseline that was never sent inhibits no jump', async () => {
   const world = dayWorld();
   const [tenants, grown] = [TENANTS.slice(0, 5), TENANTS.slice(0, 3)];
   for (const period of ['2025-12', '2026-01', '2026-02']) {
@@ -99,7 +99,7 @@ test('what was so before the first run, and was told to nobody, explains no jump
   expect(jumps.flatMap(({ payload }) => payload.alerts ?? [payload]).map((one) => one.tenant_id)).toEqual(grown);
 });
 
-test('the only tenant that was there the month before does not explain its own jump', async () => {
+test('the only tenant of the previous month does not inhibit its own jump', async () => {
   const world = dayWorld();
   for (const period of ['2025-12', '2026-01', '2026-02']) world.state('old', period, 5_000n);
   for (const tenant of TENANTS.slice(0, 5)) world.state(tenant, '2026-02', 1n);

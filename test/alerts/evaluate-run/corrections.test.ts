@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { closeMonth } from '../../support/open-ledger.ts';
 import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 
-test('credits that are lost and come back are told as back once a day has shown that they stay', async () => {
+test('lost credits that return are reported as back after they stayed for a day', async () => {
   const world = dayWorld();
   const at = (hours: number) => Date.UTC(2026, 2, 10) + hours * HOUR_MS;
   const usual = (hours: number) => BigInt(9_000 + hours * 40);
@@ -22,7 +22,7 @@ test('credits that are lost and come back are told as back once a day has shown 
   ]);
 });
 
-test('a closed or settled month that changes to and fro is told twice, and ended when it has stood for a week', async () => {
+test('a closed or settled month that changes back and forth is sent twice, and ends after a week without a change', async () => {
   const world = dayWorld();
   const at = (days: number) => Date.UTC(2026, 2, 4) + days * DAY_MS;
   await world.read(at(-60));
@@ -41,7 +41,7 @@ test('a closed or settled month that changes to and fro is told twice, and ended
   ]);
 });
 
-test('a tenant that had nothing when its month was closed is told when it has something after all', async () => {
+test('a tenant without usage at the close of its month is sent when usage appears', async () => {
   const world = dayWorld();
   const at = (days: number) => Date.UTC(2026, 2, 4) + days * DAY_MS;
   await world.read(at(-60));

@@ -78,7 +78,7 @@ describe('a score of messages against final figures', () => {
     expect(card.leadDays[0]).toBeCloseTo(17.33, 1);
   });
 
-  test('holds what was likely to the final month, also in the week in which everybody doubled', () => {
+  test('compares likely messages with the final month, also in the week in which everybody doubled', () => {
     expect(card.likely).toEqual({ hits: 1, of: 2 });
     expect(card.duringCauses).toEqual({ hits: 3, of: 4 });
     // A message is held to its own limit where that is higher than the documented one.

@@ -14,7 +14,7 @@ async function play(uses: Record<string, (dayMs: number) => number>, until: numb
 
 const RISES = Date.UTC(2026, 1, 8);
 
-test('a tenant that rises in the second month of its workspace is told as a warning, with what that rests on', async () => {
+test('a rise in the second month of a workspace is sent as a warning with its basis', async () => {
   const world = await play(
     {
       hundredfold: (dayMs) => (dayMs < RISES ? 40 : 4_000),

@@ -17,7 +17,7 @@ async function startWithFiveAhead(more: (tenant: string, day: string) => number)
   return { ...fixture, playTo: (at: string) => playDays(fixture, at, at, tenants) };
 }
 
-test('more than a twentieth that wait have a second day, the run a little before its end included', async () => {
+test('more than a twentieth of the tenants waiting get a second day, even if a run is slightly early', async () => {
   const { playTo, view } = await startWithFiveAhead(() => 800);
   const ledger = view();
   expect(states(ledger, 'jump').filter((each) => each.endsWith('pending'))).toHaveLength(5);
@@ -28,7 +28,7 @@ test('more than a twentieth that wait have a second day, the run a little before
   expect(heardOf(ledger)).toEqual(['opened a b c d e']);
 });
 
-test('who waits in a crowd as a run begins has the second day, whomever of it the run looks at first', async () => {
+test('tenants that wait together get the second day, in any order of evaluation', async () => {
   const { playTo, view } = await startWithFiveAhead((tenant, day) => {
     return 'ab'.includes(tenant) ? (day < '2026-03-06' ? 700 : 0) : 800;
   });

@@ -25,7 +25,7 @@ test('five of sixteen tenants at once are one message that names each, the large
   expect(digest.alerts.filter(({ state }: { state: string }) => state === 'resolved')).toHaveLength(5);
 });
 
-test('a week after a group whoever comes is told by itself, and so is who goes further', async () => {
+test('a week after a group, a further tenant is sent on its own, and so is a member that grows', async () => {
   const { upstream, sync, view, clock } = await startWithHistory(16);
   for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 30_000]);
   await sync();
@@ -40,7 +40,7 @@ test('a week after a group whoever comes is told by itself, and so is who goes f
   ).toBe(1n);
 });
 
-test('one of a group that grows within a day is told a day after it', async () => {
+test('a group member that grows within a day is sent a day after the group', async () => {
   const { upstream, sync, view, clock, context } = await startWithHistory(16);
   for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 30_000]);
   await sync();
@@ -54,7 +54,7 @@ test('one of a group that grows within a day is told a day after it', async () =
   expect(heardOf(ledger)).toEqual(['opened a b c d e', 'grown c']);
 });
 
-test('who follows a group within a day is told a day after it, all in one message; who goes far beyond at once', async () => {
+test('tenants that follow a group within a day are one message a day after it; an outlier is sent at once', async () => {
   const { upstream, sync, view, clock } = await startWithHistory(16);
   for (const tenant of FIVE) put(upstream, tenant, ['2026-03', 16_000]);
   await sync();
@@ -78,7 +78,7 @@ test('who follows a group within a day is told a day after it, all in one messag
   expect(heardOf(ledger).at(-1)).toBe('opened k');
 });
 
-test('after five that were told one by one within a day the others come together', async () => {
+test('after five single messages within a day, further tenants are grouped', async () => {
   const { upstream, sync, view, clock } = await startWithHistory(30);
   for (const tenant of 'abcdefg') {
     clock.advance(HOUR_MS);
@@ -93,14 +93,14 @@ test('after five that were told one by one within a day the others come together
   expect(heardOf(ledger)).toEqual([...first, 'opened f g']);
 });
 
-test('four at once are told one by one', async () => {
+test('four at once are sent one by one', async () => {
   const { upstream, sync, view } = await startWithHistory(16);
   for (const tenant of FIVE.slice(1)) put(upstream, tenant, ['2026-03', 30_000]);
   await sync();
   expect(heardOf(view())).toEqual(['opened b', 'opened c', 'opened d', 'opened e']);
 });
 
-test('a jump that comes and goes all day is told once a day, and its end each time it was told', async () => {
+test('a jump that comes and goes all day is sent once a day, and its end each time it was sent', async () => {
   const { upstream, sync, view, clock } = await startWithHistory();
   for (let hour = 0; hour < 72; hour += 2) {
     clock.advance(2 * HOUR_MS);

@@ -5,7 +5,7 @@ import { type Fixture, type FixtureOptions, startFixture } from '../../support/s
 /** March is over and its figures have settled for 48 hours. */
 const SETTLED = Date.UTC(2026, 3, 3, 0, 0, 1);
 
-test('ids of a notification are the same in every ledger that sees the same jump', async () => {
+test('notification ids are the same in each ledger that sees the same jump', async () => {
   const ids: unknown[] = [];
   for (let round = 0; round < 2; round += 1) {
     const { sync, view, jumpTo } = await startWithHistory();
@@ -48,7 +48,7 @@ test('the first sync of a workspace seeds what it finds: an alert, but no notifi
   expect(messages(ledger)).toEqual([]);
 });
 
-test('a correction of the period before makes a jump of the unchanged current one', async () => {
+test('a correction of the previous period makes the unchanged current one a jump', async () => {
   const { sync, view, upstream } = await startWithHistory();
   upstream.set({ tenantId: 'jumper', period: '2026-02', credits: 2_000, requests: 10 });
   await sync();

@@ -22,7 +22,7 @@ async function evenWorld(): Promise<DayWorld> {
   return dayWorld({}, {}, evenPast);
 }
 
-test('a burst that has ended keeps no forecast: what is told of it ends within a week', async () => {
+test('a burst that has ended keeps no forecast: its alert ends within a week', async () => {
   const world = await evenWorld();
   await play(world, Date.UTC(2026, 2, 28), (dayMs) => (dayMs < Date.UTC(2026, 2, 9) ? 900 : 300), BURST);
   expect(world.told()).toEqual(['jump likely firing acme', 'jump likely resolved acme']);
@@ -30,7 +30,7 @@ test('a burst that has ended keeps no forecast: what is told of it ends within a
   expect(ended.slice(0, 10)).toBe('2026-03-10');
 });
 
-test('a jump that is certain is foretold by its own past, not by a straight line', async () => {
+test('a jump that has happened is forecast from its own past, not by a straight line', async () => {
   const world = dayWorld();
   await play(world, Date.UTC(2026, 2, 3), (dayMs) => {
     const front = new Date(dayMs).getUTCDate() <= 2 ? 4_000 : 100;
@@ -43,7 +43,7 @@ test('a jump that is certain is foretold by its own past, not by a straight line
   expect(forecast).toBeLessThan(34_000);
 });
 
-test('a jump that is posted after its month had settled is told as a jump, too', async () => {
+test('a jump posted after its month settled is sent as a jump', async () => {
   const world = await evenWorld();
   await play(world, Date.UTC(2026, 3, 6), () => 300, BURST);
   expect(world.told()).toEqual([]);
@@ -52,7 +52,7 @@ test('a jump that is posted after its month had settled is told as a jump, too',
   expect(world.told()).toEqual(['jump settled firing acme', 'restatement happened firing acme']);
 });
 
-test('what is compared with the same month of last year is told beside it', async () => {
+test('a comparison with the same month of last year names that month', async () => {
   const world = dayWorld({ baseline: 'same_month_last_year' });
   const months = ['2025-01', '2025-02', '2025-03', '2025-12', '2026-01', '2026-02'];
   const credits = [12_000n, 12_000n, 12_000n, 11_000n, 12_000n, 80_000n];

@@ -33,7 +33,7 @@ async function playFebruary(
   return { told: world.told(), summaries: world.summaries('margin'), stakes };
 }
 
-test('who is below cost so far and will cover it by the end is not told; who will not, is, with what it comes to', async () => {
+test('a tenant below cost that will cover it by month end is not sent; one that will not is sent with its forecast', async () => {
   // 28,000 bring 180.00 and cost 112.00, though the first 10,000 bring nothing; 11,400 bring 14.00 and cost 45.60.
   const { told, summaries, stakes } = await playFebruary([COST], { large: 1_000, small: 400 }, 32);
   expect(told).toEqual(['margin happened firing small']);
@@ -44,18 +44,18 @@ test('who is below cost so far and will cover it by the end is not told; who wil
   expect(stakes).toEqual([null]);
 });
 
-test('whose forecast nobody can say is told once the month is over', async () => {
+test('a tenant without a forecast is sent once the month is over', async () => {
   const { told, summaries } = await playFebruary([COST], { large: 1_000 }, 32, { late: 27 });
   expect(told).toEqual(['margin happened firing late']);
   expect(summaries[0]).toBe('ws-1: late was below cost in February: for 400 credits it pays 0.00 and costs 1.60 EUR.');
 });
 
-test('another currency, and no cost card at all, are no loss', async () => {
+test('another currency, or no cost card, is no loss', async () => {
   expect((await playFebruary([{ ...COST, currency: 'USD' }], { small: 400 }, 32)).told).toEqual([]);
   expect((await playFebruary([], { small: 400 }, 32)).told).toEqual([]);
 });
 
-test('a channel of some tenants is told of margin only where its rules name it', () => {
+test('a channel for some tenants is sent margin only if its rules name it', () => {
   const alert = { rule: 'margin', severity: 'warning', workspaceId: 'ws-1', tenantId: 'acme' } as const;
   const isTold = (route: object) => takes({ channel: 'one', ...routeSchema.parse(route) }, alert);
   expect(isTold({})).toBe(true);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 import { CHANGED, FIRST_DAY, play } from './notified-newcomers.ts';
 
-test('a newcomer is told at the floor and again as it grows, with what its month comes to', async () => {
+test('a new tenant is sent at the floor and again as it grows, with the forecast of its month', async () => {
   const world = dayWorld();
   for (let dayMs = Date.UTC(2026, 0, 20); dayMs < Date.UTC(2026, 3, 1); dayMs += DAY_MS) {
     world.post('old', dayMs, 300);
@@ -17,7 +17,7 @@ test('a newcomer is told at the floor and again as it grows, with what its month
   expect(figures).toEqual(['1200 8600', '2002000 17505100']);
 });
 
-test('a newcomer that was told before the other is missed turns out to be its new id', async () => {
+test('a new tenant that was sent before another one stopped turns out to be its new id', async () => {
   const world = await play({ daily: 3_000 });
   const last = world.told().length - 1;
   expect(
@@ -32,7 +32,7 @@ test('a newcomer that was told before the other is missed turns out to be its ne
   expect(words).not.toContain('correction');
 });
 
-test('a stop waits a week for a newcomer that is still to come to its floor', async () => {
+test('a stop waits a week for a new tenant that has not reached its floor', async () => {
   const slow = await play({ daily: 150 });
   expect(slow.told()).toEqual(['new_spend likely firing initech']);
   const slower = await play({ daily: 60, untilMs: Date.UTC(2026, 2, 30) });
@@ -41,12 +41,12 @@ test('a stop waits a week for a newcomer that is still to come to its floor', as
   expect(at).toBe('2026-03-20');
 });
 
-test('it is told as one for all months that are looked at, and no month is told as a fall beside it', async () => {
+test('a renamed tenant is one alert for all months in the window, and no month of it is a drop', async () => {
   const world = await play({ untilMs: Date.UTC(2026, 5, 10) });
   expect(world.told().filter((line) => !line.includes('resolved'))).toEqual(['new_spend likely firing initech']);
 });
 
-test('of two that stop one newcomer is the new id of one only', async () => {
+test('a new tenant is the new id of only one of two that stopped', async () => {
   const world = await play({
     tellsOfThePast: true,
     beforeDay: ({ post }, dayMs) => {

@@ -3,7 +3,7 @@ import { addSilence } from '../../../src/alerts/actions.ts';
 import { DAY_MS } from './day-world.ts';
 import { CHANGED, play } from './notified-newcomers.ts';
 
-test('a tenant whose id was changed is told as one alert that names both', async () => {
+test('a tenant with a new id is one alert that names both ids', async () => {
   const world = await play({});
   expect(world.told()).toEqual(['new_spend likely firing initech']);
   expect(world.summaries('new_spend')[0]).toMatch(
@@ -16,7 +16,7 @@ test('a tenant whose id was changed is told as one alert that names both', async
   ).toEqual([1]);
 });
 
-test('when the old id is used again the newcomer is told as itself', async () => {
+test('when the old id is used again, the new tenant is sent on its own', async () => {
   const world = await play({ returnsMs: Date.UTC(2026, 2, 20) });
   expect(world.told()).toEqual(['new_spend likely firing initech', 'new_spend happened escalated initech']);
   expect(world.summaries('new_spend')[1]).toContain(
@@ -35,7 +35,7 @@ test.each([
   );
 });
 
-test('who does not hear of the newcomer hears of the stop', async () => {
+test('a channel that does not take the new tenant is sent the stop', async () => {
   const world = await play({
     beforeDay: ({ connection }, dayMs) => {
       if (dayMs !== CHANGED) return;

@@ -14,7 +14,7 @@ const TOLD = [
   ...['many regression closed', 'many regression opened'],
 ];
 
-test('each sentence of a spring of stops, new ids, corrections and groups is so, and false ones would be noticed', {
+test('each sentence of a spring of stops, new ids, corrections and groups is true, and a false one is noticed', {
   timeout: 240_000,
 }, async () => {
   const world = await playSpring();

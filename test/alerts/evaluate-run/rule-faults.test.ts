@@ -39,7 +39,7 @@ const FAULTY = `CREATE TEMP TRIGGER faulty BEFORE INSERT ON alerts WHEN new.rule
   BEGIN SELECT raise(ABORT, 'no such figure'); END`;
 const BEFORE = { '2026-01': 10_000n, '2026-02': 10_000n };
 
-test('a rule that throws loses what it found until it throws no more; the others are told, and the run is published', async () => {
+test('a rule that throws changes nothing until it recovers; other rules notify, and the run is published', async () => {
   const { connection, run, rows, told } = world();
   await run({ acme: BEFORE, other: BEFORE });
   connection.exec(FAULTY);
@@ -68,7 +68,7 @@ test('a rule that throws loses what it found until it throws no more; the others
   ]);
 });
 
-test('a month that settles while a rule throws is looked at again when the rule throws no more', async () => {
+test('a month that settles while a rule throws is judged again when the rule recovers', async () => {
   const { connection, run, rows } = world(Date.UTC(2026, 3, 1));
   const records = { acme: BEFORE, other: BEFORE };
   await run(records);
@@ -81,7 +81,7 @@ test('a month that settles while a rule throws is looked at again when the rule 
   expect(rows(ALERTS)).toContain('jump other firing');
 });
 
-test('what heads for more than the ledger can hold is told, at the most that it can', async () => {
+test('a forecast beyond the largest integer is sent with the largest integer', async () => {
   const { connection, run, rows, told } = world(Date.UTC(2026, 0, 20));
   const aDay = 2n * 10n ** 17n;
   for (let dayMs = Date.UTC(2026, 0, 21); dayMs <= Date.UTC(2026, 2, 11); dayMs += DAY_MS) {
@@ -101,7 +101,7 @@ test('what heads for more than the ledger can hold is told, at the most that it 
   expect(message?.text).toMatch(new RegExp(`"projection":{[^}]*"credits":${2n ** 63n - 1n}\\b`));
 });
 
-test('what the disk is to blame for goes on as it came, whichever rule was at work, so that it is told with its remedy', () => {
+test('a disk error in a rule is passed on, so that it is reported with its remedy', () => {
   const { connection } = openLedger();
   const fault = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' });
   const failing = blaming.bind(null, 'jump', () => {

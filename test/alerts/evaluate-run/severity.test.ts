@@ -35,7 +35,7 @@ async function severities(
 }
 
 describe('a jump is critical', () => {
-  test('from half a percent of what its workspace used in the month before, and a record once it has settled', async () => {
+  test("from half a percent of the workspace's previous month, and a record once it has settled", async () => {
     expect(await severities(30_000n)).toEqual(['happened critical', 'settled warning']);
     expect(await severities(29_999n)).toEqual(['happened warning', 'settled warning']);
   });
@@ -45,7 +45,7 @@ describe('a jump is critical', () => {
     expect((await severities(34_000n, { criticalShare: 0.006 }))[0]).toBe('happened critical');
   });
 
-  test('in money where a card prices the tenant, from a share of what the month before was priced at', async () => {
+  test('in money where a card prices the tenant, from a share of the price of the previous month', async () => {
     // February is priced at 100 EUR, and so is an increase of 10,000 credits.
     expect((await severities(20_000n, { criticalShare: 1 }, { isPriced: true }))[0]).toBe('happened critical');
     expect((await severities(19_999n, { criticalShare: 1 }, { isPriced: true }))[0]).toBe('happened warning');

@@ -48,7 +48,7 @@ function toldIn(world: World): string[] {
     );
 }
 
-test('fifty worlds whose runs begin up to a minute sooner or later tell the same', { timeout: 240_000 }, async () => {
+test('fifty worlds with runs up to a minute earlier or later send the same', { timeout: 240_000 }, async () => {
   const base = dayWorld(rules);
   await play(base, BEGIN_MS, SHIFTED_MS, () => 0);
   const image: DayImage = base.image();

@@ -16,7 +16,7 @@ async function toldUpTo13March(minAmount: number): Promise<string[]> {
   return world.told().sort();
 }
 
-test('a forecast of an increase below min_amount is not told, nor held back where no card prices it', async () => {
+test('a forecast increase below min_amount is not sent; without a rate card it is', async () => {
   expect(await toldUpTo13March(100)).toEqual(['jump likely firing priced', 'jump likely firing unpriced']);
   expect(await toldUpTo13March(250)).toEqual(['jump likely firing unpriced']);
 });

@@ -51,7 +51,7 @@ test.each([
   expect(Math.max(...days)).toBeLessThan(within);
 });
 
-test('who has stopped and goes on in a later month has not stopped any more', async () => {
+test('a stop ends when the tenant continues in a later month', async () => {
   const world = dayWorld();
   for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 3, 10); dayMs += DAY_MS) {
     world.post('steady', dayMs, 300);
@@ -64,7 +64,7 @@ test('who has stopped and goes on in a later month has not stopped any more', as
   expect(ended.slice(0, 10)).toBe('2026-04-06');
 });
 
-test('who stops is told what will be missing by the end of the month, and who had used more than before it is told nothing of it', async () => {
+test('a stop names the credits missing by the end of the month, unless the tenant already used more than before', async () => {
   const world = dayWorld({ ratio: 100 });
   const price = { name: 'plain', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };
   setCards(world.connection, { cards: [price], costs: [], source: 'import', nowMs: Date.UTC(2026, 0, 1) });
@@ -82,7 +82,7 @@ test('who stops is told what will be missing by the end of the month, and who ha
   ]);
 });
 
-test('all tenants at a standstill at once are one message of the workspace within a day, and no stop of each', async () => {
+test('a standstill of all tenants is one message about the workspace within a day, and no stop of each', async () => {
   const world = dayWorld();
   const stopMs = Date.UTC(2026, 2, 10);
   const goesOnMs = Date.UTC(2026, 2, 16);
@@ -104,7 +104,7 @@ test('all tenants at a standstill at once are one message of the workspace withi
   expect(world.told()).toEqual(['standstill happened firing *', 'standstill happened resolved *']);
 });
 
-test('a workspace that rests at week-ends does not stand still on them', async () => {
+test('a workspace that rests at weekends has no standstill on them', async () => {
   const world = dayWorld();
   for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 2, 30); dayMs += DAY_MS) {
     const rests = [0, 6].includes(new Date(dayMs).getUTCDay());
@@ -114,7 +114,7 @@ test('a workspace that rests at week-ends does not stand still on them', async (
   expect(world.told()).toEqual([]);
 });
 
-test('who stops at the end of a month is told in the next one, also where nobody has a record of it', async () => {
+test('a stop at the end of a month is sent in the next one, even if that month has no record', async () => {
   const world = dayWorld();
   for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 3, 12); dayMs += DAY_MS) {
     const isUsed = dayMs < Date.UTC(2026, 3, 1);

@@ -13,7 +13,7 @@ import { NOON } from '../../support/time/test-clock.ts';
 const HOUR_MS = 3_600_000;
 const STALE = { workspaceId: WORKSPACE, sinceMs: 31 * 60_000, staleAfterMs: 31 * 60_000 - 1 };
 
-test('a fault that may pass is told at the second failed run, and resolved once by a complete one', async () => {
+test('a temporary failure is sent at the second failed run, and resolved once by a complete one', async () => {
   const fixture = await startWithUsage();
   const { sync, view, upstream } = fixture;
   const ledger = view();
@@ -33,7 +33,7 @@ test('a fault that may pass is told at the second failed run, and resolved once 
   expect(told(ledger)).toEqual(['sync_failed:service alert.firing', 'sync_failed:service alert.resolved']);
 });
 
-test('the first complete run of a workspace, which seeds in silence, ends a fault of ours in the ears of who heard of it', async () => {
+test('the first complete run of a workspace, which notifies nobody, ends a system alert for its channels', async () => {
   const fixture = await startFixture();
   const { sync, view, upstream } = fixture;
   await breakService(fixture);
@@ -46,7 +46,7 @@ test('the first complete run of a workspace, which seeds in silence, ends a faul
   expect(told(ledger)).toEqual(['sync_failed:service alert.firing', 'sync_failed:service alert.resolved']);
 });
 
-test('one failed run that the next one makes good is told to nobody', async () => {
+test('a failed run followed by a complete one is not sent', async () => {
   const fixture = await startWithUsage();
   const { sync, view } = fixture;
   await breakService(fixture);
@@ -57,7 +57,7 @@ test('one failed run that the next one makes good is told to nobody', async () =
   expect(told(ledger)).toEqual([]);
 });
 
-test('refused credentials are told at once, and then nobody hears that runs do not come', async () => {
+test('refused credentials are sent at once, and inhibit the alert about missing runs', async () => {
   const { another, context, view } = await startWithUsage();
   const stranger = another((config) => ({
     ...config,
@@ -78,7 +78,7 @@ test('refused credentials are told at once, and then nobody hears that runs do n
   );
 });
 
-test('a clock that is off is named as such', async () => {
+test('a wrong clock is named as the cause', async () => {
   const { another, view, clock } = await startWithUsage();
   const early = another(undefined, { clock: { ...clock, now: () => clock.now() - 2 * HOUR_MS } });
   expect((await rejection(early.sync(manualOrder()))).code).toBe('unauthorized');
@@ -86,7 +86,7 @@ test('a clock that is off is named as such', async () => {
   expect(states(view())).toEqual(['sync_failed:clock firing']);
 });
 
-test('a workspace without a complete run is told once, by the timer, and resolved by the next run', async () => {
+test('a workspace without a complete run is sent once, by the timer, and resolved by the next run', async () => {
   const { context, sync, view } = await startWithUsage();
   expect(await context.raiseStale([{ ...STALE, staleAfterMs: STALE.sinceMs }])).toBe(0);
   expect(await context.raiseStale([STALE])).toBe(1);
@@ -102,7 +102,7 @@ test('a workspace without a complete run is told once, by the timer, and resolve
   expect(told(ledger)).toEqual(['sync_stale alert.firing', 'sync_stale alert.resolved']);
 });
 
-test('a workspace that has never begun a run is told as well', async () => {
+test('a workspace without any run is sent as well', async () => {
   const { context, view } = await startWithUsage();
   expect(await context.raiseStale([{ ...STALE, workspaceId: 'ws-never' }])).toBe(1);
   expect(await context.raiseStale([{ ...STALE, workspaceId: 'ws-never' }])).toBe(0);
@@ -111,7 +111,7 @@ test('a workspace that has never begun a run is told as well', async () => {
   ]);
 });
 
-test('a run that was stopped on purpose raises nothing', async () => {
+test('a run stopped on purpose raises no alert', async () => {
   const { context, view } = await startWithUsage();
   const stop = new AbortController();
   stop.abort(new Error('asked to stop'));
@@ -120,7 +120,7 @@ test('a run that was stopped on purpose raises nothing', async () => {
   expect(view().value('SELECT count(*) FROM alerts')).toBe(0n);
 });
 
-test('a stale workspace is told although another process wants to write meanwhile', async () => {
+test('a stale workspace is sent while another process waits to write', async () => {
   const { connection, path } = openLedger();
   await publish(connection, [usageRecord('a', 1)]);
   const other = openLedger(path).connection;
@@ -145,7 +145,7 @@ test('a stale workspace is told although another process wants to write meanwhil
   expect(changes).toMatchObject([{ rule: 'sync_stale', change: 'fired' }]);
 });
 
-test('a checkpoint that cannot be written is told, of the ledger and no workspace, and so is that it can be again', async () => {
+test('a failed checkpoint raises an alert about the ledger, and a successful one ends it', async () => {
   const { config, sync, view } = await startWithUsage();
   const log = `${dirname(config.ledger.path)}/checkpoints.log`;
   renameSync(log, `${log}.away`);
@@ -186,7 +186,7 @@ function told(ledger: Ledger): string[] {
   });
 }
 
-test('a daemon that starts with another channel tells it of what is open, without a run', async () => {
+test('a daemon that starts with another channel sends it the open alerts, without a run', async () => {
   const fixture = await startWithUsage();
   await breakService(fixture);
   await breakService(fixture);

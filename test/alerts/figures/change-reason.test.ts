@@ -40,7 +40,7 @@ describe('the reason of a change', () => {
     expect(changeReason(usage(100n, 10n), usage(150n, 100n))).toBe('volume');
   });
 
-  it('is mixed when the first requests appear beside credits that were there before', () => {
+  it('is mixed when the first requests appear with earlier credits', () => {
     expect(changeReason(usage(100n, 0n), usage(200n, 5n))).toBe('mixed');
   });
 

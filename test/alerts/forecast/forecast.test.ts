@@ -40,14 +40,14 @@ const pasts = fc.array(fc.nat({ max: 1_000_000 }), { minLength: 1, maxLength: 13
 const elapsed = fc.double({ min: 0.01, max: MONTH - 0.01, noNaN: true });
 
 describe('the forecast of a month', () => {
-  it('goes on at the rate that is so now, from where it changed', () => {
+  it('continues at the current rate, since its last change', () => {
     expectNear(said(uneven(100), 10).likely, 3000);
     expectNear(said([...uneven(90), ...uneven(10, 300)], 10).likely, 9000);
     expectNear(said([...uneven(95), ...uneven(5, 700)], 10).likely, 500 + 25 * 700, 4);
     expectNear(said([...uneven(95), ...uneven(5, 20)], 20).likely, 1600 + 10 * 20, 4);
   });
 
-  it('is the same before and after the month has passed a limit: what happened goes on', () => {
+  it('is the same before and after the month passes a limit', () => {
     for (const today of [3, 6, 9, 15, 25])
       expectNear(said([...uneven(90), ...uneven(today, 300)], today).likely, 9000, 6);
   });
@@ -70,32 +70,32 @@ describe('the forecast of a month', () => {
     }
   });
 
-  it('takes a month that begins or ends with its busy days as its months before were', () => {
+  it('repeats the busy first or last days of previous months', () => {
     expectNear(said([...front(), ...front(), ...front(), ...front().slice(0, 8)], 8).likely, 4600);
     expectNear(said([...back(), ...back(), ...back(), ...back().slice(0, 20)], 20).likely, 6300);
     expectNear(said([...back(), ...back(), ...back(), ...back(200).slice(0, 20)], 20).likely, 12_600);
   });
 
-  it('lets a burst pass that came and went before, and not one that has lasted for longer than two weeks', () => {
+  it('ignores a burst like an earlier one, but not after two weeks', () => {
     const burst = [...uneven(40), ...uneven(5, 500), ...uneven(45), ...uneven(4, 500)];
     expect(said(burst, 10).likely).toBeLessThan(6000);
     const long = [...uneven(30), ...uneven(25, 500), ...uneven(40), ...uneven(5, 500)];
     expectNear(said(long, 10).likely, 500 + 25 * 500, 4);
   });
 
-  it('says of a new rate of up to two days that it may pass, and of one of three days that it goes on', () => {
+  it('includes the previous rate while a new rate is at most two days old', () => {
     const since = (days: number) => said([...uneven(100 - days), ...uneven(days, 500)], 10);
     expectNear(since(2).low, 800 + 2 * 500 + 20 * 100, 15);
     expect(since(3).low).toBeGreaterThan(700 + 3 * 500 + 20 * 350);
   });
 
-  it('says of a pause that what was used before may come again', () => {
+  it('includes the previous rate during a pause', () => {
     const { likely, high } = said([...uneven(90), ...even(10, 0)], 15);
     expectNear(likely, 500);
     expect(high).toBeGreaterThan(500 + 15 * 90);
   });
 
-  it('has the days before a change make the range of those since no wider', () => {
+  it('does not widen its range by the days before a change', () => {
     const { high } = said([...uneven(95), ...uneven(25, 300)], 25);
     expect(high).toBeLessThan(7500 + 1500 * 1.7);
   });
@@ -111,7 +111,7 @@ describe('the forecast of a month', () => {
     expect(width((day) => day % 10 < 5)).toBeGreaterThan(width((day) => day % 2 < 1) * 1.15);
   });
 
-  it('expects of whom works in bursts that half of what came early comes no more', () => {
+  it('deducts half of the early credits of a tenant that works in bursts', () => {
     // Ten in a hundred days, of 1,000 credits each, that no weekday and no day of the month foretells.
     const bursts = [2, 15, 21, 34, 47, 53, 66, 74, 90, 93];
     const days = (places: readonly number[]) => even(100, 0).map((_, day) => (places.includes(day) ? 1000 : 0));
@@ -122,14 +122,14 @@ describe('the forecast of a month', () => {
     expect(early.low).toBe(7000);
   });
 
-  it('believes in weekdays that other weeks have shown', () => {
+  it('uses weekdays that other weeks confirm', () => {
     const days = even(60, 0);
     [days[49], days[41]] = [1000, 1000];
     // The two days that are left are weekdays of which nothing is known.
     expect(said(days, 28).likely).toBeGreaterThan(2000 + 10);
   });
 
-  it('takes no month for the one before of which every other busy day was another', () => {
+  it('does not repeat a previous month with other busy days', () => {
     const month = (places: readonly number[]) => even(30, 0).map((_, day) => (places.includes(day) ? 100 : 0));
     const days = [month([2, 9, 20, 27]), month([2, 12, 20, 25]), month([2, 9, 20, 27])].flat();
     const today = [...days, ...month([2, 12, 20, 25]).slice(0, 28)];
@@ -137,20 +137,20 @@ describe('the forecast of a month', () => {
     expect(said(today, 28).likely).toBeGreaterThan(400);
   });
 
-  it('is sure of nothing with fewer than fourteen days, and foretells nothing without one', () => {
+  it('is sure of nothing with fewer than fourteen days, and absent without one', () => {
     expect(outlookOf(even(13), 10)?.sure).toBeNull();
     expect(outlookOf(even(14), 10)?.sure).not.toBeNull();
     expect(outlookOf([], 0)).toBeNull();
   });
 
-  it('is less sure of who varies more', () => {
+  it('is less sure for a tenant that varies more', () => {
     const width = (days: number[]) => said(days, 10).high - said(days, 10).low;
     const wild = Array.from({ length: 100 }, (_, day) => 100 * (1 + Math.sin(day * 2.3)));
     expect(width(uneven(100))).toBeLessThan(width(wild));
     expect(said(uneven(100), 10).sure).toBeGreaterThan(said(wild, 10).sure);
   });
 
-  it('never says less than what is there, nor a range without its middle', () => {
+  it('is never below the current credits, and its range contains its middle', () => {
     fc.assert(
       fc.property(pasts, elapsed, fc.bigInt({ min: 0n, max: 2n ** 62n }), (days, passed, current) => {
         const monthForecast = forecastOf(current, pastOf(days, passed));
@@ -162,7 +162,7 @@ describe('the forecast of a month', () => {
     );
   });
 
-  it('is so many times as much for whom uses so many times as much', () => {
+  it('scales with the usage', () => {
     fc.assert(
       fc.property(pasts, elapsed, (days, passed) => {
         const past = (times: number) =>
@@ -179,13 +179,13 @@ describe('the forecast of a month', () => {
     );
   });
 
-  it('is what is there when nothing is used, and when the month is over', () => {
+  it('equals the current credits without usage, and when the month is over', () => {
     expect(outlookOf(even(100, 0), 10)).toEqual({ low: 0n, likely: 0n, high: 0n, sure: 0n });
     expect(outlookOf(even(100), 30)).toEqual({ low: 3000n, likely: 3000n, high: 3000n, sure: 3000n });
   });
 });
 
-describe('where a month heads', () => {
+describe('the trend of a month', () => {
   const monthForecast = (sure: bigint | null, likely: bigint): UsageForecast => ({
     low: 0n,
     likely,
@@ -193,7 +193,7 @@ describe('where a month heads', () => {
     sure,
   });
 
-  it('is over its limit when that is as good as sure, and near it from nine tenths on', () => {
+  it('is ahead when the limit is almost certainly reached, and near it from nine tenths', () => {
     expect(trendOf(monthForecast(1000n, 2000n), 1000n)).toBe('ahead');
     expect(trendOf(monthForecast(900n, 2000n), 1000n)).toBe('inconclusive');
     expect(trendOf(monthForecast(899n, 900n), 1000n)).toBe('near');
@@ -207,12 +207,12 @@ describe('the days of a subject', () => {
   const read = (days: readonly number[], unreadFrom = Number.POSITIVE_INFINITY) =>
     readDays((ago) => (ago >= unreadFrom ? null : BigInt(days.slice(ago).reduce((sum, used) => sum + used, 0))));
 
-  it('go back to where nobody had read it, 120 at most', () => {
+  it('go back to the first reading, 120 days at most', () => {
     expect(read([3, 2, 1], 3)).toEqual([3, 2]);
     expect(read(even(200))).toHaveLength(120);
   });
 
-  it('begin after the day on which who had used nothing for four weeks began', () => {
+  it('begin after the first day of usage that follows four idle weeks', () => {
     expect(read([9, 8, 3])).toEqual([9, 8]);
     expect(read([3])).toEqual([]);
     expect(read([9, ...even(27, 0), 5, 1, 1])).toHaveLength(30);

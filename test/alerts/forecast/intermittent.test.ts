@@ -21,7 +21,7 @@ describe('an intermittent tenant', () => {
     expect(pausesByHabit(history((day) => day > 30, 1))).toBe(false);
   });
 
-  test('that pays on one day every 30 days has nothing more to come in the weeks after', () => {
+  test('that is active on one day in 30 has no rest in the weeks after', () => {
     const days = history((day) => day % 30 === 0, 5000);
     expect(forecastByHabit(5000n, { days, left: 20, others: nobody })).toMatchObject({
       low: 5000n,
@@ -47,7 +47,7 @@ describe('an intermittent tenant', () => {
     expect(Number(high) / Number(low)).toBeGreaterThan(4);
   });
 
-  test('with a short past has what followed in the past of others, and without any no forecast', () => {
+  test('with a short past is forecast from the past of others; without others there is no forecast', () => {
     const days = history((day) => day < 3, 100, 40);
     const others = () => [history((day) => (day + 7) % 40 < 10, 200)];
     expect(forecastByHabit(300n, { days, left: 20, others: nobody })).toBeNull();
@@ -55,7 +55,7 @@ describe('an intermittent tenant', () => {
     expect(Number(forecastByHabit(300n, { days, left: 20, others })?.likely)).toBeGreaterThanOrEqual(700);
   });
 
-  test('heads for a limit only by the low end of its range', () => {
+  test('reaches a limit only by the low end of its range', () => {
     const days = history((day) => (day + 7) % 40 < 10, 100);
     const forecast = forecastByHabit(300n, { days, left: 20, others: nobody });
     expect(forecast?.sure).toBe(forecast?.low);

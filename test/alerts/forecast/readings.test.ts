@@ -9,7 +9,7 @@ import {
 } from '../../../src/alerts/forecast/run-moments.ts';
 import { DAY_MS, dayWorld } from '../evaluate-run/day-world.ts';
 
-test('readings that are kept in memory are those that the ledger has, up to each entry', async () => {
+test('cached readings equal those of the ledger, up to each entry', async () => {
   const world = dayWorld();
   for (let day = 0; day < 12; day += 1) {
     const nowMs = Date.UTC(2026, 1, 24) + day * DAY_MS;
@@ -27,7 +27,7 @@ test('readings that are kept in memory are those that the ledger has, up to each
   }
 });
 
-test('times of runs that are kept in memory are those that the ledger has', async () => {
+test('cached times of runs equal those of the ledger', async () => {
   const world = dayWorld();
   const startMs = Date.UTC(2026, 1, 24);
   const days = Array.from({ length: 12 }, (_, day) => day);

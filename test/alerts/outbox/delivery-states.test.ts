@@ -24,11 +24,11 @@ function endOf(way: readonly DeliveryEvent[]): DeliveryState {
 }
 
 describe('the states of a message', () => {
-  it('say of each event what follows', () => {
+  it('define a next state for each event', () => {
     for (const state of STATES) expect(Object.keys(DELIVERY_TABLE[state])).toEqual(EVENTS);
   });
 
-  it('keep a message that may have arrived until it is known, given up or sent elsewhere', () => {
+  it('keep a message that may have arrived until its outcome is known, given up or sent elsewhere', () => {
     const [lost, ends] = [
       ['unknown', 'cut_off'],
       ['accepted', 'rejected', 'exhausted', 'withdraw'],
@@ -40,7 +40,7 @@ describe('the states of a message', () => {
     }
   });
 
-  it('count a channel as notified by what it has taken, or may have when nobody tries again', () => {
+  it('count a channel as notified if it accepted, or may have accepted without a retry', () => {
     const notified = STATES.flatMap((state) =>
       EVENTS.filter((event) => DELIVERY_TABLE[state][event]?.members === 'notified').map(
         (event) => `${state} ${event}`,
@@ -52,14 +52,14 @@ describe('the states of a message', () => {
     ]);
   });
 
-  it('free the members of what nobody has, and nothing else', () => {
+  it('free the members of a message that nobody received, and no others', () => {
     const freed = STATES.flatMap((state) =>
       EVENTS.filter((event) => DELIVERY_TABLE[state][event]?.members === 'freed').map((event) => `${state} ${event}`),
     );
     expect(freed).toEqual(['fresh outdated', 'trying refused']);
   });
 
-  it('end with what was delivered or refused', () => {
+  it('end when a message is delivered or refused', () => {
     for (const state of ['delivered', 'refused'] as const)
       expect(Object.values(DELIVERY_TABLE[state]).every((next) => next === null)).toBe(true);
   });

@@ -28,7 +28,7 @@ test('a delivered notification is not sent again', async () => {
   expect(receiver.received).toHaveLength(1);
 });
 
-test('what was refused for sure comes again as it is then, after the back-off, under a new id and a higher revision', async () => {
+test('a notification that was certainly refused is composed again after the back-off, with a new id and a higher revision', async () => {
   const { receiver, context, id, view, clock } = await startWithNotification([503, 200]);
 
   expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', attempt: 1, delayMs: 5_000 });
@@ -49,7 +49,7 @@ test('what was refused for sure comes again as it is then, after the back-off, u
   expect(pendingNotifications(view())).toEqual([]);
 });
 
-test('what may have arrived keeps its id and its bytes until it is known', async () => {
+test('a message that may have arrived keeps its id and bytes until its outcome is known', async () => {
   const { receiver, context, id, row, clock, upstream, sync } = await startWithNotification([502, 504, 503, 200]);
   for (const [attempt, delayMs] of [5_000, 15_000, 60_000].entries()) {
     expect(await context.deliver(id, SIGNAL)).toMatchObject({ state: 'pending', attempt: attempt + 1, delayMs });
@@ -67,7 +67,7 @@ test('what may have arrived keeps its id and its bytes until it is known', async
   expect(row()).toMatchObject({ state: 'delivered', attempts: 4, lastError: null });
 });
 
-test('a notification for a channel that is not configured is left to who has it, and ends where its outcome is unknown', async () => {
+test('a notification for a channel of another configuration is left alone, and ends if its outcome is unknown', async () => {
   const { receiver, context, another, id, row, clock } = await startWithNotification([204]);
   const without = another((config) => ({ ...config, alerts: { channels: [{ type: 'log', name: 'log' }] } }));
   expect(await without.deliver(id, SIGNAL)).toEqual({ state: 'skipped' });
@@ -85,7 +85,7 @@ test('a notification for a channel that is not configured is left to who has it,
   expect(receiver.received).toEqual([]);
 });
 
-test('what was not tried for a minute is asked for anew: nobody has it', async () => {
+test('a message without an attempt for a minute is decided again', async () => {
   const { receiver, context, id, clock, upstream, another } = await startWithNotification([204]);
   clock.advance(60_001);
   upstream.set({ tenantId: 'jumper', period: '2026-03', credits: 90_000, requests: 10 });
@@ -121,7 +121,7 @@ test('a claim whose sender died runs out after a minute, and the notification is
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id]);
 });
 
-test('a sender that stood still and was overtaken has nobody asked earlier by what it says of its own attempt', async () => {
+test('a stalled sender that was overtaken does not bring the next attempt forward', async () => {
   const { receiver, context, id, clock, row } = await startWithNotification([503, 204]);
   const writer = await context.writer();
   const claimed = await writer.claimDelivery({ notificationId: id, nowMs: clock.now() });
@@ -163,14 +163,14 @@ test.each([
   },
 );
 
-test('a new notification goes at once when the clock is set back', async () => {
+test('a new notification is sent at once after the clock was set back', async () => {
   const { context, id, clock, row } = await startWithNotification([204]);
   clock.set(clock.now() - 9 * 3_600_000);
   await deliverWaiting(context);
   expect(row()).toMatchObject({ id, state: 'delivered' });
 });
 
-test('a claim whose sender died keeps nobody out for longer than a minute when the clock is set back meanwhile', async () => {
+test('a claim of a dead sender lasts at most a minute, even if the clock is set back', async () => {
   const { context, id, clock, row } = await startWithNotification([204]);
   clock.advance(30_000);
   const writer = await context.writer();
@@ -182,7 +182,7 @@ test('a claim whose sender died keeps nobody out for longer than a minute when t
   expect(row()).toMatchObject({ id, state: 'delivered' });
 });
 
-test('channels that a context is given take what the configured ones would have got', async () => {
+test('channels passed to a context replace the configured ones', async () => {
   const { receiver, another, id, row } = await startWithNotification([204]);
   const taken: string[] = [];
   const deliver: Channel['deliver'] = async ({ notificationId }) => {

@@ -16,7 +16,7 @@ import { type Receiver, startReceiver } from '../channels/receiver.ts';
 
 const SIGNAL = new AbortController().signal;
 
-test('410 disables the channel: what it is owed is given up, and the others are told, and told of its end', async () => {
+test('410 disables the channel: its pending notifications are given up, and the other channels are notified of that and of its end', async () => {
   const { context, clock, gone, other, sync, upstream, view } = await startWithTwoChannels(410, 204);
   const [{ id } = { id: '' }] = await jumpOf({ sync, upstream, view }, 'first', 'second');
 
@@ -78,7 +78,7 @@ test('two attempts that are refused at the same time disable it once', async () 
   expect(messages(view()).filter(({ payload }) => payload.cause === 'channel:gone')).toHaveLength(1);
 });
 
-test('a disabled channel gets nothing more, what comes for it later is dead with the reason', async () => {
+test('a disabled channel is sent nothing, and later messages for it are dead with the reason', async () => {
   const { context, gone, sync, upstream, view } = await startWithTwoChannels(410);
   const [first] = await jumpOf({ sync, upstream, view }, 'first');
   await context.deliver(first?.id ?? '', SIGNAL);
@@ -92,7 +92,7 @@ test('a disabled channel gets nothing more, what comes for it later is dead with
   expect(view().value('SELECT count(*) FROM channel_states')).toBe(1n);
 });
 
-test('a replay asks anew for what was given up, enables the channel, and begins the three days anew', async () => {
+test('a replay decides given-up notifications again, enables the channel, and restarts the three days', async () => {
   const { context, gone, sync, upstream, view, clock } = await startWithTwoChannels(410, 503, 204);
   const [row] = await jumpOf({ sync, upstream, view }, 'first');
   const id = row?.id ?? '';
@@ -117,7 +117,7 @@ test('a replay asks anew for what was given up, enables the channel, and begins 
   expect((await rejection(writer.replayDead(request))).code).toBe('not_dead');
 });
 
-test('a replay of all has what failed and waits for hours go at once, and begins its three days anew', async () => {
+test('a replay of all sends waiting retries at once and restarts their three days', async () => {
   const { context, gone, sync, upstream, view, clock } = await startWithTwoChannels(
     404,
     404,
@@ -148,7 +148,7 @@ test('a replay of all has what failed and waits for hours go at once, and begins
   expect(await writer.replayDead(request)).toMatchObject({ replayed: [], retried: 0 });
 });
 
-test('what was given up after three days is told as it is once the channel takes something', async () => {
+test('a notification given up after three days is sent in its current state once the channel accepts a message', async () => {
   const { context, gone, sync, upstream, view, clock } = await startWithTwoChannels(...Array(19).fill(503), 204);
   await jumpOf({ sync, upstream, view }, 'first');
   while (
@@ -166,7 +166,7 @@ test('what was given up after three days is told as it is once the channel takes
   expect(told.map(({ tenant_id }) => tenant_id)).toEqual(['later', 'first']);
 });
 
-test('what was rejected is not asked for with every message that its channel takes, but a day later', async () => {
+test('a rejected message is retried a day later, not with each accepted message', async () => {
   const { context, gone, sync, upstream, view, clock } = await startWithTwoChannels(400, 204);
   await jumpOf({ sync, upstream, view }, 'first');
   await deliverWaiting(context);
@@ -208,7 +208,7 @@ test.each([404, 500, 503])('%i is tried again, and told to the others at the fif
   expect(states()).toEqual([{ state: 'firing' }]);
 });
 
-test('Retry-After is waited for when it is longer than the own wait', async () => {
+test('a Retry-After longer than the back-off is obeyed', async () => {
   const { context, sync, upstream, view } = await startWithTwoChannels({
     status: 429,
     headers: { 'retry-after': '7200' },
@@ -217,7 +217,7 @@ test('Retry-After is waited for when it is longer than the own wait', async () =
   expect(await context.deliver(row?.id ?? '', SIGNAL)).toMatchObject({ state: 'pending', delayMs: 7_200_000 });
 });
 
-test('an attempt that the stop cuts off is not counted, and the next sender may take it at once', async () => {
+test('an attempt cut off by a stop is not counted, and the next sender may claim it at once', async () => {
   const stop = new AbortController();
   const { context, gone, sync, upstream, view } = await startWithTwoChannels(
     { status: 0, onCall: () => stop.abort() },

@@ -18,7 +18,7 @@ const CRITICAL_FROM_7600 = { alerts: { ...DEFAULT_ALERT_RULES, tenants: [], crit
 /** 16 March: the month is half over, so that its pace can be told. */
 const MIDDLE = Date.UTC(2026, 2, 16, 2);
 
-test('one channel hears of what is critical at once, the other of the rest at seven', async () => {
+test('one channel is sent critical alerts at once, the other the rest at seven', async () => {
   const world = await startWorld();
   const { pager, finance, upstream } = world;
   await world.syncAt(-22, ['a', 8_500], ['b', 8_500]);
@@ -56,7 +56,7 @@ test('one channel hears of what is critical at once, the other of the rest at se
   expect(finance.received).toHaveLength(2);
 });
 
-test('a resolved alert is told at once where it was told at once, with the daily summary where it waited', async () => {
+test('an end is sent the way its beginning was: at once, or with the daily summary', async () => {
   const world = await startWorld();
   const { pager, finance } = world;
   await world.syncAt(-22, ['a', 8_000], ['b', 8_000]);
@@ -84,7 +84,7 @@ test('a resolved alert is told at once where it was told at once, with the daily
   expect(pager.received).toHaveLength(2);
 });
 
-test('of what begins and ends between two digests the next says nothing', async () => {
+test('an alert that begins and ends between two digests is not sent', async () => {
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
@@ -100,7 +100,7 @@ test('of what begins and ends between two digests the next says nothing', async 
   ]);
 });
 
-test('nobody hears the end of what they never heard of, and who is told no more once the routes have changed is told so', async () => {
+test('a channel is sent no end without a beginning, and a route change ends what was sent', async () => {
   const world = await startWorld({ digestHour: null });
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
@@ -122,7 +122,7 @@ test('nobody hears the end of what they never heard of, and who is told no more 
   expect(world.told(world.pager).filter((line) => /new spend|is new/.test(line))).toEqual([]);
 });
 
-test('a channel that takes warnings only hears nothing of what became critical before its digest', async () => {
+test('a channel for warnings is not sent an alert that became critical before its digest', async () => {
   const world = await startWorld({ severities: ['warning'] });
   await world.syncAt(-22, ['a', 8_000]);
   await world.syncAt(8, ['a', 8_500]);
@@ -138,7 +138,7 @@ test('a channel that takes warnings only hears nothing of what became critical b
   expect(alerts).toMatchObject([{ notifications: [{ rule: 'regression', type: 'alert.firing' }] }]);
 });
 
-test('what no route takes is recorded as such', async () => {
+test('an alert that no route takes is recorded as unrouted', async () => {
   const { clock, upstream, sync, view } = await startFixture({
     channels: [{ type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'] } }],
     settings: CRITICAL_FROM_7600,
@@ -153,7 +153,7 @@ test('what no route takes is recorded as such', async () => {
   expect(view().value("SELECT muted_because FROM finance_alerts WHERE tenant_id = 'new'")).toBe('unrouted');
 });
 
-test('two who make the digest at once make one, and one that died after making it has lost nothing', async () => {
+test('two senders compose one digest, and one that dies after composing loses nothing', async () => {
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
@@ -175,7 +175,7 @@ test('two who make the digest at once make one, and one that died after making i
   expect(countByState(world.view(), 'finance')).toEqual({ delivered: 1 });
 });
 
-test('what waits goes at its hour although the channel has no digest any more, unless it is over by then', async () => {
+test('a pending digest is sent at its hour even if the channel no longer has one, unless the alert is over', async () => {
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
@@ -191,7 +191,7 @@ test('what waits goes at its hour although the channel has no digest any more, u
   expect(world.told(world.finance)).toEqual(early);
 });
 
-test('a disabled channel is given up for its digest, too, and a replay brings it back as one', async () => {
+test('the digest of a disabled channel is given up, and a replay sends it as one', async () => {
   const world = await startWorld({}, 410, 204);
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000], ['newer', 6_000]);
@@ -215,7 +215,7 @@ test('a disabled channel is given up for its digest, too, and a replay brings it
   ]);
 });
 
-test('what waits for a channel that is not configured is not made, and a daemon that starts without the channel drops it', async () => {
+test('a digest for a removed channel is not composed, and a daemon without the channel drops it', async () => {
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);

@@ -6,7 +6,7 @@ import { HOUR_MS, TENANTS, type Word, wordsIn, world } from '../messages/alert-w
 
 const DAY_MS = 24 * HOUR_MS;
 
-test('a channel that is away for three days while alerts change hears what is so when it is back', async () => {
+test('a channel that is away for three days is sent the current state when it is back', async () => {
   const { connection, state, names, look, sendUntil } = await world();
   const words: Word[] = [];
   let isAway = false;

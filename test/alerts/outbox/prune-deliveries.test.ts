@@ -8,7 +8,7 @@ const OLD = '2025-01-01T00:00:00.000Z';
 const CUT = '2025-02-01T00:00:00.000Z';
 const NEW = '2025-03-01T00:00:00.000Z';
 
-test('what was sent, refused or given up is forgotten when it is old; what waits is not', async () => {
+test('old messages are pruned once sent, refused or given up; pending ones are kept', async () => {
   const { connection, add, left } = await openDeliveries();
   for (const state of ['fresh', 'trying', 'possible', 'delivered', 'refused', 'dead'] as const) {
     add(`old ${state}`, state, OLD);
@@ -39,7 +39,7 @@ test('messages about an alert stay until it has ended', async () => {
   expect(left()).toEqual(['acknowledged', 'firing', 'pending']);
 });
 
-test('a long past is forgotten in steps, with what the messages said', async () => {
+test('a long history is pruned in steps, with the contents of the messages', async () => {
   const { connection, add, left } = await openDeliveries();
   for (let number = 0; number < 700; number += 1) add(`n${number}`, 'delivered', OLD);
 

@@ -18,7 +18,7 @@ import { DEAD, GONE, JUMPS, REFUSED, ROUTES, TAKEN, UNKNOWN, world } from './rec
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-test('told open, and the cause is gone: closed, once', async () => {
+test('sent as open, cause gone: closed, once', async () => {
   const { look, deliver, heard } = await world();
   for (const judgement of [JUMPS, JUMPS, GONE, GONE]) {
     look(judgement);
@@ -27,7 +27,7 @@ test('told open, and the cause is gone: closed, once', async () => {
   expect(heard()).toEqual(['opened', 'closed']);
 });
 
-test('who hears of ends at once hears it before who waits for the daily summary', async () => {
+test('a channel with follow_ups: at_once is sent the end before one that waits for the daily summary', async () => {
   const { state, look, deliver, heard, pass } = await world();
   state.channels = ROUTES.flatMap((route) => [route, { ...route, channel: 'b', followUps: 'digest' as const }]);
   look(JUMPS);
@@ -43,7 +43,7 @@ test('who hears of ends at once hears it before who waits for the daily summary'
   ]);
 });
 
-test('refused for two hours, and the cause is gone meanwhile: nothing', async () => {
+test('refused for two hours, cause gone meanwhile: nothing', async () => {
   const { look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(REFUSED);
@@ -54,7 +54,7 @@ test('refused for two hours, and the cause is gone meanwhile: nothing', async ()
   expect(heard()).toEqual([]);
 });
 
-test('refused while it grows: one message of what it has come to', async () => {
+test('refused while it grows: one message with the latest figure', async () => {
   const { look, deliver, heard, connection } = await world();
   look(JUMPS);
   deliver(REFUSED);
@@ -64,7 +64,7 @@ test('refused while it grows: one message of what it has come to', async () => {
   expect(messages(connection)[0]?.payload.credits.current).toBe(90_000);
 });
 
-test('refused for almost three days, and the cause is gone: the end is tried for three days itself', async () => {
+test('refused for almost three days, cause gone: the end is retried for three days itself', async () => {
   const { look, deliver, connection } = await world();
   look(holds({ level: 'likely', severity: 'warning', threshold: 15_000n, magnitude: 14_000n }), 14_000n);
   deliver(TAKEN);
@@ -78,7 +78,7 @@ test('refused for almost three days, and the cause is gone: the end is tried for
   expect(waitsMs).toBeGreaterThan(60 * HOUR_MS);
 });
 
-test('nobody knows whether it arrived, and the cause is gone: the same again until it is known, then the end', async () => {
+test('outcome unknown, cause gone: the same message until the outcome is known, then the end', async () => {
   const { look, deliver, heard, pass, inbox } = await world();
   look(JUMPS);
   deliver(UNKNOWN);
@@ -93,7 +93,7 @@ test('nobody knows whether it arrived, and the cause is gone: the same again unt
   expect(inbox.at(-1)?.revision).toBeGreaterThan(inbox[0]?.revision ?? 0);
 });
 
-test('given up, but it may have arrived: the end is told all the same', async () => {
+test('given up, but it may have arrived: the end is sent', async () => {
   const { look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(UNKNOWN);
@@ -104,7 +104,7 @@ test('given up, but it may have arrived: the end is told all the same', async ()
   expect(heard()).toEqual(['opened', 'closed']);
 });
 
-test('delivered to one and not to the other, and the cause is gone: the one hears the end, the other nothing', async () => {
+test('delivered to one channel only, cause gone: that one is sent the end, the other nothing', async () => {
   const { state, look, deliver, heard, connection } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -117,7 +117,7 @@ test('delivered to one and not to the other, and the cause is gone: the one hear
   expect([heard('a'), heard('b')]).toEqual([['opened', 'closed'], []]);
 });
 
-test('a new channel is told of what is open, with when it began', async () => {
+test('a new channel is sent the open alerts with the time they began', async () => {
   const { state, look, deliver, heard, connection, pass } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -130,7 +130,7 @@ test('a new channel is told of what is open, with when it began', async () => {
   expect(told?.payload.began_at).toBe(isoTime(NOON));
 });
 
-test('other routes are stored, and a new channel hears of what is open, and of an end whom they leave out, without a run', async () => {
+test('after a route change, a new channel is sent the open alerts and a removed one an end, without a run', async () => {
   const { state, look, deliver, ask, heard } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -145,7 +145,7 @@ test('other routes are stored, and a new channel hears of what is open, and of a
   expect(ask()).toBe(0);
 });
 
-test('what a person says by a command that knows other channels is asked for all channels of who sends', async () => {
+test('an action by a command with other channels is evaluated for all channels of the sender', async () => {
   const { connection, state, look, deliver, heard, pass, mute } = await world();
   const silenceId = mute(null, NOON + 9 * DAY_MS);
   look(JUMPS);
@@ -157,7 +157,7 @@ test('what a person says by a command that knows other channels is asked for all
   expect(heard()).toEqual(['opened']);
 });
 
-test('a route that takes it no more says so, and says no more', async () => {
+test('a route that no longer takes an alert says so once', async () => {
   const { state, look, deliver, heard } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -169,7 +169,7 @@ test('a route that takes it no more says so, and says no more', async () => {
   expect(heard()).toEqual(['opened', 'closed']);
 });
 
-test('a silence ends by itself or by somebody, and what still holds is told without a run', async () => {
+test('a silence ends or is revoked, and alerts that still hold are sent without a run', async () => {
   for (const early of [false, true]) {
     const { connection, state, look, deliver, heard, pass, mute } = await world();
     const silenceId = mute(null, NOON + DAY_MS);
@@ -186,7 +186,7 @@ test('a silence ends by itself or by somebody, and what still holds is told with
   }
 });
 
-test('what goes beyond every plan is told at once, with the bounds of all', async () => {
+test('an alert beyond all plans is sent at once, with the limit of each', async () => {
   const { look, deliver, heard, connection, mute } = await world();
   mute(18_000n, NOON + 9 * DAY_MS);
   mute(20_000n, NOON + 9 * DAY_MS);
@@ -202,7 +202,7 @@ test('what goes beyond every plan is told at once, with the bounds of all', asyn
   expect(messages(connection)[0]?.payload.summary).toContain('Planned was growth up to 18,000 and 20,000.');
 });
 
-test('acknowledged, and it grows: told, and it fires again', async () => {
+test('acknowledged, then it grows: sent, and it fires again', async () => {
   const { look, deliver, heard, connection, state, pass } = await world();
   const alertId = look(JUMPS).changes[0]?.alertId ?? '';
   deliver(TAKEN);
@@ -218,7 +218,7 @@ test('acknowledged, and it grows: told, and it fires again', async () => {
   });
 });
 
-test('a correction takes what has happened back to what is likely: eased', async () => {
+test('a correction from happened to likely: eased', async () => {
   const { look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -228,7 +228,7 @@ test('a correction takes what has happened back to what is likely: eased', async
   expect(heard()).toEqual(['opened', 'eased']);
 });
 
-test('a dead letter is replayed as what is so: the same, or nothing where it is over', async () => {
+test('a replayed message is sent in its current state, or not at all if the alert is over', async () => {
   const { look, deliver, heard, connection, state } = await world();
   look(JUMPS);
   deliver(DEAD);
@@ -280,7 +280,7 @@ test('an outage of several workspaces is one message, and so is its end', async 
   expect(heard()).toEqual(['opened together', 'closed together']);
 });
 
-test('what waited by a clock that was ahead goes at once in a group that is made once the clock is right', async () => {
+test('a notification scheduled by a clock that was ahead is sent at once with its group when the clock is right', async () => {
   const { connection, state, context, deliver, ask, heard } = await world();
   const [first] = ROUTES as readonly ChannelRoute[];
   if (first === undefined) throw new Error('no route');
@@ -301,7 +301,7 @@ test('what waited by a clock that was ahead goes at once in a group that is made
   expect(heard()).toEqual(['opened together', 'closed together']);
 });
 
-test('of two faults of reading the one explains the other to who is told of it, and to nobody else', async () => {
+test('one system alert inhibits another for the channels that take it, and for no others', async () => {
   const { connection, state, context, deliver, heard } = await world();
   const [first] = ROUTES as readonly ChannelRoute[];
   if (first === undefined) throw new Error('no route');
@@ -318,7 +318,7 @@ test('of two faults of reading the one explains the other to who is told of it, 
   expect(heard('b')).toEqual(['opened']);
 });
 
-test('an outage that workspaces notice minutes apart is two messages at most, and so is its end', async () => {
+test('an outage detected by workspaces minutes apart is at most two messages, and so is its end', async () => {
   const { connection, state, deliver, heard } = await world();
   const names = Array.from({ length: 77 }, (_, index) => `ws-${String(index + 100)}`);
   const stale = (workspaceId: string) => [{ workspaceId, sinceMs: 3 * HOUR_MS, staleAfterMs: HOUR_MS }];
@@ -352,7 +352,7 @@ test('an outage that workspaces notice minutes apart is two messages at most, an
   expect(told).toEqual({ alerts: 77 });
 });
 
-test('a moment that a clock forty days ahead has worked out is asked for at once', async () => {
+test('a due time set by a clock forty days ahead is evaluated at once', async () => {
   const { state, look, heard, deliver, ask, mute } = await world();
   mute(null, NOON + DAY_MS);
   state.nowMs = NOON + 40 * DAY_MS;
@@ -363,7 +363,7 @@ test('a moment that a clock forty days ahead has worked out is asked for at once
   expect(heard()).toEqual(['opened']);
 });
 
-test('critical, and nobody acknowledges it: told again every four hours to who wants that, until somebody does', async () => {
+test('critical and not acknowledged: a reminder every four hours where set, until acknowledged', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   const [first] = ROUTES as readonly ChannelRoute[];
   if (first === undefined) throw new Error('no route');

@@ -5,7 +5,7 @@ import { notifying, sessionOn } from '../../support/run/real-run.ts';
 
 import { GONE, JUMPS, ROUTES, TAKEN, UNKNOWN, world } from './receivers-scene.ts';
 
-test('a channel that was renamed while another ledger read the workspace hears of what is open once the end is taken back', async () => {
+test('a channel renamed while another ledger read the workspace is sent the open alerts once the end is revoked', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(TAKEN);
@@ -20,7 +20,7 @@ test('a channel that was renamed while another ledger read the workspace hears o
   expect([heard('a'), heard('renamed')]).toEqual([['opened'], ['opened']]);
 });
 
-test('a channel that had perhaps heard of it before the workspace was ended hears of its end, and nothing twice', async () => {
+test('a channel that may have received the beginning is sent the end when the workspace ends, and nothing twice', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(UNKNOWN);
@@ -37,7 +37,7 @@ test('a channel that had perhaps heard of it before the workspace was ended hear
   expect(heard('a')).toEqual(['opened', 'closed']);
 });
 
-test('an end that was refused and then told after all is not told once more by a replay', async () => {
+test('an end that was refused and then delivered is not sent again by a replay', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   look(JUMPS);
   deliver(TAKEN);

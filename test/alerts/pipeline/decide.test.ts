@@ -58,7 +58,7 @@ const fault = (begins: number[], changed: number) => ({
 });
 const FAULT_TOLD: Partial<LastNotification> = { magnitude: null, atMs: NOW - HOUR_MS };
 
-describe('a receiver hears', () => {
+describe('a channel is sent', () => {
   it.each<[string, string, Partial<CurrentAlert>, Partial<LastNotification> | null, Partial<ChannelPolicy>?]>([
     ['a beginning, once', 'opened', {}, null],
     ['nothing more of what it knows', '(notified)', {}, {}],
@@ -181,7 +181,7 @@ describe('a receiver hears', () => {
   });
 });
 
-describe('it is asked again', () => {
+describe('the decision is repeated', () => {
   const askAt = (...[alert, told, policy]: Parameters<typeof hears>) => {
     const before = told === null ? null : { ...TOLD, ...told };
     const said = decideNotification({ ...HOLDS, ...alert }, before, { ...OPEN, ...policy }, NOW);

@@ -6,7 +6,7 @@ import { rejection } from '../../support/rejection.ts';
 import { manualOrder, startFixture } from '../../support/sandbox-fixture.ts';
 import { startReceiver } from '../channels/receiver.ts';
 
-test('a final jump whose certainty was told, and the end of an alert, wait for the daily summary of seven', async () => {
+test('final figures, and the end of an alert, wait for the daily summary at seven', async () => {
   const world = await startWorld();
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   await world.syncAt('2026-03-16T03:00:00Z', ['new', 5_000]);
@@ -29,7 +29,7 @@ test('a final jump whose certainty was told, and the end of an alert, wait for t
   ]);
 });
 
-test('a final jump is told at once where nobody has heard that it is certain', async () => {
+test('a settled jump that was not sent before is sent at once', async () => {
   const world = await startWorld();
   const writer = await world.context.writer();
   await writer.addSilence({
@@ -42,7 +42,7 @@ test('a final jump is told at once where nobody has heard that it is certain', a
   expect(world.told()).toEqual([expect.stringMatching(/^ws-1: a used .* has settled/)]);
 });
 
-test('an alert that fires again takes along the end that still waits, so that no digest tells old news', async () => {
+test('an alert that fires again replaces its pending end, so that no digest is outdated', async () => {
   const world = await startWorld();
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   await world.syncAt('2026-03-17T01:00:00Z', ['a', 2_000]);
@@ -58,7 +58,7 @@ test('an alert that fires again takes along the end that still waits, so that no
   expect(world.digests().flat()).toEqual([]);
 });
 
-test('the end of a fault of our own goes at once', async () => {
+test('the end of a system alert is sent at once', async () => {
   const world = await startWorld();
   const stranger = world.another((config) => ({
     ...config,
@@ -76,7 +76,7 @@ test('the end of a fault of our own goes at once', async () => {
   ]);
 });
 
-test('a receiver that closes what it has opened hears the end at once', async () => {
+test('a channel with follow_ups: at_once is sent the end at once', async () => {
   const world = await startWorld({ followUps: 'at_once' });
   await world.syncAt('2026-03-16T02:00:00Z', ['new', 5_000]);
   await world.syncAt('2026-03-16T03:00:00Z', ['new', 0]);

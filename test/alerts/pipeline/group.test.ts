@@ -47,7 +47,7 @@ async function world() {
   return { look, waiting, sent, accept: (atMs: number) => acceptAll(connection, notifying(connection, atMs)) };
 }
 
-test('an end goes by itself, also when those that waited for a group are due', async () => {
+test('an end is sent on its own, even when pending group members are due', async () => {
   const { look, waiting, sent, accept } = await world();
   look(NOON, [1, 2, 3, 4, 5], JUMPS);
   accept(NOON);
@@ -61,7 +61,7 @@ test('an end goes by itself, also when those that waited for a group are due', a
   expect(sent().slice(-2)).toEqual(['closed a', 'opened 2']);
 });
 
-test('an end goes at once in place of what waited for a group', async () => {
+test('an end is sent at once and replaces a pending group message', async () => {
   const { look, waiting, accept } = await world();
   look(NOON, [1, 2, 3, 4, 5], LIKELY);
   accept(NOON);
@@ -72,7 +72,7 @@ test('an end goes at once in place of what waited for a group', async () => {
   expect(waiting()).toEqual(['closed a at 8']);
 });
 
-test('who waits for a group and comes to three times the limit meanwhile waits no longer', async () => {
+test('a pending group member that reaches three times its limit is sent at once', async () => {
   const { look, waiting, accept } = await world();
   look(NOON, [1, 2, 3, 4, 5], JUMPS);
   accept(NOON);

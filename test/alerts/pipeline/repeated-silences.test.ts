@@ -6,7 +6,7 @@ import { GONE, JUMPS, TAKEN, world } from '../outbox/receivers-scene.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-test('a mute that begins later and repeats keeps quiet in its hours, and what still holds after them is told', async () => {
+test('a recurring silence mutes in its hours, and alerts that still hold after them are sent', async () => {
   const { connection, state, look, deliver, heard, pass } = await world();
   addSilence(connection, {
     ...{

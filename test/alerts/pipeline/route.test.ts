@@ -5,13 +5,13 @@ import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 
 const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };
 
-test('a channel without a route is told of everything at once', () => {
+test('a channel without a route is sent everything at once', () => {
   const routes = routesOf([{ type: 'log', name: 'log' }]);
   expect(routes).toEqual([{ channel: 'log', ...ROUTE }]);
   expect(unroutedRules(routes, 'ws-1')).toEqual([]);
 });
 
-test('a channel is told when both its severities and its rules say so', () => {
+test('a channel takes an alert that matches its severities and its rules', () => {
   const [route] = routesOf([
     { type: 'log', name: 'log', route: { ...ROUTE, severities: ['critical'], rules: ['jump', 'drop'] } },
   ]);
@@ -21,7 +21,7 @@ test('a channel is told when both its severities and its rules say so', () => {
   expect(takes(route, { rule: 'budget', severity: 'critical', workspaceId: 'ws-1', tenantId: 'acme' })).toBe(false);
 });
 
-test('a channel of some workspaces or tenants is told of these alone, and of the ledger as a whole', () => {
+test('a channel for some workspaces or tenants takes their alerts, and those about the whole ledger', () => {
   const [europe, trials] = routesOf([
     { type: 'log', name: 'europe', route: { ...ROUTE, workspaces: ['eu-*'] } },
     { type: 'log', name: 'trials', route: { ...ROUTE, tenants: ['trial-*', 'acme'] } },
@@ -41,7 +41,7 @@ test('a channel of some workspaces or tenants is told of these alone, and of the
   expect(unroutedRules([trials], 'us-1')).toEqual(unroutedRules([], 'us-1'));
 });
 
-test('a channel is not told of what it excludes, but of the ledger as a whole in any case', () => {
+test('a channel does not take what it excludes, but always alerts about the whole ledger', () => {
   const not = { rules: ['drop' as const], workspaces: ['test-*'], tenants: ['acme', 'trial-*'] };
   const [route] = routesOf([{ type: 'log', name: 'log', route: { ...ROUTE, not } }]);
   if (route === undefined) throw new Error('one route is expected');
@@ -57,7 +57,7 @@ test('a channel is not told of what it excludes, but of the ledger as a whole in
   expect(unroutedRules([route], 'test-1')).toEqual(unroutedRules([], 'test-1'));
 });
 
-test('what reaches nobody is named, each rule with the severities that it can have', () => {
+test('rules that no channel takes are listed with the severities that they can have', () => {
   expect(unroutedRules([], 'ws-1')).toEqual([
     {
       severity: 'warning',

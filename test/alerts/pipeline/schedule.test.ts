@@ -32,7 +32,7 @@ const PENDING: PendingNotification = {
   scheduledAt: later(-2),
 };
 
-test('nothing is pending: it is asked again when the decision says', () => {
+test('with nothing pending, the decision is repeated at its own time', () => {
   const nothing: NotifyDecision = { event: null, reason: 'silence:x', evaluateAtMs: NOON + HOUR_MS };
   expect(next(PENDING, nothing)).toEqual({ ...NOTHING_PENDING, dueAt: later(1), scheduledAt: NOW });
   // When that was worked out stays as it is: a clock that was ahead shows by it.
@@ -40,7 +40,7 @@ test('nothing is pending: it is asked again when the decision says', () => {
   expect(next(PENDING, { event: null, reason: 'notified', evaluateAtMs: null })).toEqual(NOTHING_PENDING);
 });
 
-test('what is owed goes at once, with its daily summary, or with its group', () => {
+test('a notification is sent at once, with its daily summary, or with its group', () => {
   expect(next(NOTHING_PENDING, OPENED)).toMatchObject({
     pending: PENDING.pending,
     pendingAt: NOW,
@@ -54,7 +54,7 @@ test('what is owed goes at once, with its daily summary, or with its group', () 
   });
 });
 
-test('a wait goes on for as long as the same is owed, whatever would be said now', () => {
+test('a pending notification keeps its time while the decision stays the same', () => {
   for (const before of [
     { ...PENDING, batch: 'digest' as const, dueAt: later(3) },
     { ...PENDING, batch: 'group' as const, dueAt: later(3) },
@@ -64,14 +64,14 @@ test('a wait goes on for as long as the same is owed, whatever would be said now
     expect(next(before, OPENED, { digestAt: later(9), groupAt: () => later(20) })).toEqual(before);
 });
 
-test('who waits for a group and is far out of line waits no longer, unless it was refused', () => {
+test('an outlier leaves its pending group, unless the group was refused', () => {
   const waits = { ...PENDING, batch: 'group' as const, dueAt: later(3) };
   expect(next(waits, OPENED, { isOutlier: true })).toMatchObject({ batch: null, dueAt: NOW });
   const refused = { ...waits, failures: 1 };
   expect(next(refused, OPENED, { isOutlier: true })).toEqual(refused);
 });
 
-test('something else that is owed waits as long as what was refused before it, and is tried for three days itself', () => {
+test('a new notification waits for the back-off of the refused one before it, and is retried for three days itself', () => {
   const refused = { ...PENDING, failures: 17, dueAt: later(5) };
   expect(next(refused, CLOSED)).toMatchObject({
     pending: 'closed 1 happened 0',
@@ -82,7 +82,7 @@ test('something else that is owed waits as long as what was refused before it, a
   expect(next(refused, CLOSED, { digestAt: later(9) })).toMatchObject({ dueAt: later(9), failures: 0 });
 });
 
-test('something else is owed than what was given up: it goes at once', () => {
+test('a new notification after one that was given up is sent at once', () => {
   expect(next({ ...PENDING, givenUp: 1, dueAt: null, failures: 18 }, CLOSED)).toMatchObject({
     dueAt: NOW,
     failures: 0,

@@ -58,7 +58,7 @@ async function world(...names: string[]) {
   return { ...fixture, heard, process, daemon, run, sweep };
 }
 
-test('a daemon that starts with other channels tells these what is open, without any run', async () => {
+test('a daemon that starts with new channels sends them the open alerts, without a run', async () => {
   const { daemon, run, sweep, heard } = await world('old', 'new');
   const before = await daemon('old');
   await run(before, 16_000, [before]);
@@ -75,7 +75,7 @@ test('a daemon that starts with other channels tells these what is open, without
   expect(heard).toEqual(['old opened', 'new opened', 'new closed', 'old closed']);
 });
 
-test('what waits for a channel that is configured no longer is taken back, and told anew once it is configured again', async () => {
+test('a notification for a removed channel is withdrawn, and decided again once the channel is back', async () => {
   const { daemon, run, sweep, heard, view } = await world('gone', 'kept');
   const before = await daemon('gone', 'kept');
   await run(before, 16_000, []);
@@ -89,7 +89,7 @@ test('what waits for a channel that is configured no longer is taken back, and t
   expect(heard).toEqual(['kept opened', 'gone opened']);
 });
 
-test('an alert about a channel that is configured no longer ends when the daemon starts', async () => {
+test('an alert about a removed channel ends when the daemon starts', async () => {
   const { daemon, context, sweep, view } = await world('hook');
   await context.reportJobHealth({ job: 'channel', of: 'former', detail: 'HTTP 500' });
   await context.reportJobHealth({ job: 'channel', of: 'hook', detail: 'HTTP 500' });
@@ -100,7 +100,7 @@ test('an alert about a channel that is configured no longer ends when the daemon
   ]);
 });
 
-test('a command beside a daemon tells by its own configuration, and what each was told is told it once', async () => {
+test('a command beside a daemon notifies the channels of its own configuration, and nothing is sent twice', async () => {
   const { daemon, process, run, sweep, heard } = await world('hook', 'slack');
   const own = await daemon('hook');
   const command = process('slack');

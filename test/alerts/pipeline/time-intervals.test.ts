@@ -14,11 +14,11 @@ const until = (times: Partial<typeof ALWAYS>, text: string): string | null => {
   return untilMs === null ? null : new Date(untilMs).toISOString();
 };
 
-test('without days and hours it counts until its end', () => {
+test('without days and hours it applies until its end', () => {
   expect(until({}, '2026-03-20T12:00:00Z')).toBe('2027-01-01T00:00:00.000Z');
 });
 
-test('on days of the week it counts from midnight to midnight, by the clocks of its place', () => {
+test('on days of the week it applies from midnight to midnight in its time zone', () => {
   const weekend = { weekdays: 'sat-sun', timeZone: 'Europe/Berlin' };
   // Saturday begins in Berlin an hour before it does in UTC.
   expect(until(weekend, '2026-03-20T22:59:59Z')).toBeNull();
@@ -49,7 +49,7 @@ test('days of a month may be counted from its end', () => {
   expect(isActiveAt({ ...ALWAYS, ...closing }, at('2026-03-31T08:00:00Z'))).toBe(true);
 });
 
-test('it counts no longer than to its end, and what counts every day is looked at again', () => {
+test('it ends at its end, and one that repeats daily is evaluated again', () => {
   expect(until({ weekdays: 'mon-sun' }, '2026-12-31T12:00:00Z')).toBe('2027-01-01T00:00:00.000Z');
   expect(until({ weekdays: 'mon-sun' }, '2026-03-01T12:00:00Z')).toBe('2026-04-05T12:00:00.000Z');
 });
@@ -68,7 +68,7 @@ test.each([
   expect(() => checkIntervals({ ...ALWAYS, ...times })).toThrow(message);
 });
 
-test('it is said in words', () => {
+test('it is described in words', () => {
   expect(formatIntervals(ALWAYS)).toBe('');
   const times = { weekdays: 'sat,sun', hours: '22:00-06:00', daysOfMonth: '1-7', timeZone: 'Europe/Berlin' };
   expect(formatIntervals(times)).toBe(' on sat,sun, days 1-7, 22:00-06:00 (Europe/Berlin)');

@@ -97,7 +97,7 @@ describe('the jump threshold', () => {
 });
 
 describe('the jump rule', () => {
-  it('is certain from exactly the threshold on, at any size and any day', () => {
+  it('has happened from exactly the threshold, at any size and on any day', () => {
     fc.assert(
       fc.property(credits, thresholds, elapsed, (previous, limits, elapsedMs) => {
         const threshold = jumpThreshold(previous, limits);
@@ -129,7 +129,7 @@ describe('the jump rule', () => {
     expect(stageOf(input(500n, 500n, { limits: { ratio: 1, minCredits: 0 } }))).toBeNull();
   });
 
-  it('is certain until the period is both over and settled, then final', () => {
+  it('has happened until the period is over and settled, then it is settled', () => {
     const level = (phase: PeriodPhase) => stageOf(input(150_000n, 100_000n, { phase }));
     expect(level(openFor(DAY_MS))).toBe('happened');
     expect(level(OVER)).toBe('happened');
@@ -178,7 +178,7 @@ describe('the forecast of a jump', () => {
     });
   });
 
-  it('is not asked for when the month has none to be compared with, or is over', () => {
+  it('is not computed without a baseline, or once the month is over', () => {
     expect(level(foretold(10 * DAY_MS, { monthForecast: null }))).toBeNull();
     expect(level(foretold(31 * DAY_MS, { phase: OVER }))).toBeNull();
   });
@@ -187,7 +187,7 @@ describe('the forecast of a jump', () => {
 describe('clearing a jump', () => {
   const verdict = (current: bigint, changes: Partial<JumpInput>) => judgeJump(input(current, 100_000n, changes));
 
-  it('needs the month to head for less than nine tenths of the threshold while it is open', () => {
+  it('needs a forecast below nine tenths of the threshold while the month is open', () => {
     const phase = openFor(15.5 * DAY_MS);
     const open = (said: UsageForecast | null) =>
       verdict(60_000n, { phase, firing: 'likely', monthForecast: () => said });
@@ -198,7 +198,7 @@ describe('clearing a jump', () => {
     expect(open(monthForecast(100_000n, 134_999n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
-  it('is foretold of no month that has lost more than it used', () => {
+  it('has no forecast for a month with negative credits', () => {
     const said: UsageForecast = { low: 200_000n, likely: 300_000n, high: 400_000n, sure: 200_000n };
     const foretold = (current: bigint) =>
       verdict(current, { phase: openFor(15.5 * DAY_MS), monthForecast: () => said }).verdict;
@@ -215,7 +215,7 @@ describe('clearing a jump', () => {
     expect(verdict(100_000n, { phase, firing: 'happened', threshold })).toEqual({ verdict: 'clear', atOnce: false });
   });
 
-  it('needs one look at a settled period, where only a final alert inconclusive', () => {
+  it('needs one run in a settled period, where only a settled alert is undecided', () => {
     expect(verdict(149_999n, { phase: SETTLED, firing: 'settled' })).toEqual(UNDECIDED);
     expect(verdict(134_999n, { phase: SETTLED, firing: 'settled' })).toEqual({ verdict: 'clear', atOnce: true });
     for (const firing of ['likely', 'happened'] as const) {

@@ -59,7 +59,7 @@ afterAll(() => {
   Reflect.deleteProperty(RULE_TABLE, name);
 });
 
-test('a rule is registered by what is said of it and by how it judges: from there on it is found, told, listed, muted, routed and ended', async () => {
+test('one registration of a rule is enough to find, notify, list, mute, route and end its alerts', async () => {
   const { connection } = openLedger();
   setRoutes(connection, LOG_ROUTES);
   const writer = writerOn(connection);
@@ -90,7 +90,7 @@ test('a rule is registered by what is said of it and by how it judges: from ther
   expect(covers(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
 });
 
-test('nothing but the rules themselves and the list of their names calls one by its name', () => {
+test('no module outside the rules and the list of their names names a rule', () => {
   const named = new RegExp(`'(${RULES.join('|')})'`);
   const found = ['src/alerts', 'src/commands/alerts', 'src/commands/doctor'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -32,7 +32,7 @@ const does = (judgement: Judgement | null) => judgement?.verdict === 'holds';
 describe('the threshold', () => {
   const own = { ...DEFAULT_ALERT_RULES, minCredits: 0 };
 
-  it('takes the same month of last year, and the previous one of a tenant that is younger', () => {
+  it('takes the same month of last year, and the previous month for a younger tenant', () => {
     const seasonal = { ...own, baseline: 'same_month_last_year' as const };
     expect(buildThreshold('2026-03', (before) => (before === 12 ? 50n : 10n), seasonal)).toMatchObject({
       baseline: 50n,
@@ -95,7 +95,7 @@ describe('a drop', () => {
       ...changes,
     });
 
-  it('is a jump seen backwards', () => {
+  it('is a jump in reverse', () => {
     fc.assert(
       fc.property(credits, positive, (current, previous) => {
         expect(does(drop(current, previous))).toBe(previous >= jumpThreshold(current, thresholds));
@@ -111,12 +111,12 @@ describe('a drop', () => {
     expect(does(drop(0n, 5000n, { previous: { ...whole(5000n), usable: false } }))).toBe(false);
   });
 
-  it('is none when the month before had jumped and this one only returns', () => {
+  it('is none when the previous month had jumped and this one returns', () => {
     expect(does(drop(5000n, 20_000n))).toBe(true);
     expect(does(drop(5000n, 20_000n, { returns: true }))).toBe(false);
   });
 
-  it('shows of who used something on most days after it was silent for longer than it ever paused', () => {
+  it('is likely after a tenant that used something on most days was silent for longer than any pause', () => {
     const DAY_MS = 86_400_000;
     const stopped = (silentDays: number, use: Partial<UseBefore> = {}, firing = false) => {
       const before = () => ({ days: 20, credits: 1_000n, longestPauseMs: 0, spanMs: 28 * DAY_MS, ...use });
@@ -161,7 +161,7 @@ describe('new spend', () => {
     expect(does(spend(0n, null, { floor: 0n }))).toBe(false);
   });
 
-  it('says nothing while the period before may just not have been read to its end, or had credits once', () => {
+  it('is undecided while the previous period may be incomplete, or had credits once', () => {
     expect(does(spend(9999n, null, { previous: { figures: null, usable: false } }))).toBe(false);
     expect(does(spend(9999n, 0n, { hadCredits: true }))).toBe(false);
   });
@@ -177,7 +177,7 @@ describe('a budget', () => {
   const ahead = monthForecast(1050n, 2000n);
   const magnitude = (judgement: Judgement) => (judgement.verdict === 'holds' ? judgement.finding.magnitude : null);
 
-  it('has each step as a fact of its own, those beyond it too, and one more for where the month heads', () => {
+  it('has a fact for each step, also beyond it, and one for the forecast', () => {
     expect([499n, 500n, 800n, 1000n].map((current) => magnitude(budget(current)))).toEqual([null, 2n, 6n, 14n]);
     expect([1499n, 1500n, 3000n, 99_999n, 100_000n].map((current) => magnitude(budget(current)))).toEqual([
       ...[14n, 30n, 126n, 2046n, 4094n],
@@ -188,7 +188,7 @@ describe('a budget', () => {
     expect(budgetLimit(1001n)).toBe(1052n);
   });
 
-  it('waits a day with where the month heads, and takes it back only when it stays well below', () => {
+  it('waits a day with a forecast, and withdraws it only well below', () => {
     expect(budget(100n, ahead)).toMatchObject({ finding: { confirmAfterMs: PACE_CONFIRMATION_MS } });
     expect(budget(500n, ahead)).toMatchObject({ finding: { confirmAfterMs: null } });
     expect(budget(100n, monthForecast(1049n, 2000n))).toEqual(INCONCLUSIVE);
@@ -198,7 +198,7 @@ describe('a budget', () => {
     expect(budget(100n, monthForecast(100n, 749n))).toEqual({ verdict: 'clear', atOnce: false });
   });
 
-  it('is critical once it is used up, and nothing to speak of when a settled month has kept it', () => {
+  it('is critical once it is used up, and ends when a settled month kept it', () => {
     expect(budget(999n)).toMatchObject({ finding: { severity: 'warning', level: 'likely' } });
     expect(budget(1000n)).toMatchObject({ finding: { severity: 'critical', level: 'happened' } });
     expect(budget(999n, { phase: settled }).verdict).toBe('clear');
@@ -206,7 +206,7 @@ describe('a budget', () => {
   });
 });
 
-describe('what changes afterwards', () => {
+describe('a later change', () => {
   it('is a regression from a hundredth of the peak on, until a run brings the credits back', () => {
     const judge = (changes: Partial<RegressionInput>) =>
       judgeRegression({ fall: null, lost: 0n, restored: false, usual: null, floor: 5n, ...changes });
@@ -259,7 +259,7 @@ describe('what changes afterwards', () => {
 });
 
 describe('a failed run', () => {
-  it('is told at once when it cannot mend itself, and named by its cause', () => {
+  it('is sent at once if it cannot recover by itself, with its cause', () => {
     const judge = (code: string, retryable: boolean, clockSkewMs: number | null = null) => {
       const { cause, judgement } = judgeFailedRun({ code, retryable, clockSkewMs, message: 'HTTP 500' });
       return [cause, judgement.verdict === 'holds' && judgement.finding.confirmAfterMs === null];

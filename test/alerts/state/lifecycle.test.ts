@@ -27,14 +27,14 @@ function play(judgements: readonly Judgement[], moment: Partial<LifecycleContext
   });
 }
 
-describe('the life of an alert', () => {
-  it('begins by waiting when the rule wants to be confirmed, and fires six hours later', () => {
+describe('an alert', () => {
+  it('is pending while its rule needs confirmation, and fires six hours later', () => {
     expect(play([pace, pace, pace])).toEqual(['pending', 'fired', null]);
     const soon = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
     expect(advance(soon, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS - 1, runKey: 2 })?.change).toBeNull();
   });
 
-  it('waits no longer than it was to wait when the clock is set back meanwhile', () => {
+  it('is pending no longer if the clock is set back', () => {
     const ahead = advance(null, pace, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
     const back = advance(ahead, pace, { ...ANYTIME, nowMs: 0, runKey: 2 });
     expect(back?.change).toBeNull();
@@ -45,17 +45,17 @@ describe('the life of an alert', () => {
     expect(advance(once, seen, { ...ANYTIME, nowMs: 0, runKey: 2 })?.change).toBe('fired');
   });
 
-  it('stops waiting without a word when the rule does not hold any more', () => {
+  it('expires without a message when a pending rule no longer holds', () => {
     expect(play([pace, UNDECIDED, pace, clear(false)])).toEqual(['pending', 'expired', 'pending', 'expired']);
   });
 
-  it('goes on waiting while the rule inconclusive, and fires only when it holds', () => {
+  it('stays pending while its rule is inconclusive, and fires only when it holds', () => {
     expect(play([pace, INCONCLUSIVE, pace])).toEqual(['pending', null, 'fired']);
     expect(play([pace, INCONCLUSIVE, INCONCLUSIVE, clear(false)])).toEqual(['pending', null, null, 'expired']);
     expect(play([INCONCLUSIVE, pace, pace, INCONCLUSIVE])).toEqual([null, 'pending', 'fired', null]);
   });
 
-  it('keeps the severity of its level: what has settled stays critical when a clock makes it likely again', () => {
+  it('keeps its settled level and severity when a clock makes it likely again', () => {
     const settled = advance(null, final, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
     expect(advance(settled, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
       level: 'settled',
@@ -81,17 +81,17 @@ describe('the life of an alert', () => {
     expect(risen?.status).toMatchObject({ state: 'firing', magnitude: 12n });
   });
 
-  it('seeds what waits as firing', () => {
+  it('fires at once in the first sync', () => {
     expect(play([pace], { seeding: true })).toEqual(['fired']);
   });
 
-  it('goes up the levels, and down only from what has happened to what is likely', () => {
+  it('rises through the levels, and falls only from happened to likely', () => {
     expect(play([pace, pace, certain(), pace, certain(), final, certain()])).toEqual([
       ...['pending', 'fired', 'escalated', 'eased', 'escalated', 'escalated', null],
     ]);
   });
 
-  it('counts how often it began, and keeps each fact of a set that held since', () => {
+  it('counts its episodes, and keeps each fact that held since it began', () => {
     const facts = (magnitude: bigint) =>
       holds({ level: 'likely', severity: 'warning', threshold: 1n, magnitude, isBitMask: true });
     const first = advance(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
@@ -104,7 +104,7 @@ describe('the life of an alert', () => {
     });
   });
 
-  it('resolves at the second run that finds the cause gone, and wavering starts that count anew', () => {
+  it('resolves at the second run without the cause; an inconclusive run restarts the count', () => {
     expect(play([certain(), clear(false), clear(false)])).toEqual(['fired', null, 'resolved']);
     expect(play([certain(), clear(false), UNDECIDED, clear(false), certain(), clear(false)])).toEqual([
       ...['fired', null, null],
@@ -113,7 +113,7 @@ describe('the life of an alert', () => {
     expect(play([certain(), clear(true), clear(true)])).toEqual(['fired', 'resolved', null]);
   });
 
-  it('is changed by nothing when the same run looks at the same figures twice', () => {
+  it('does not change when one run judges it twice', () => {
     fc.assert(
       fc.property(fc.array(judgement, { maxLength: 12 }), judgement, (before, last) => {
         let status: AlertStatus | null = null;
@@ -127,7 +127,7 @@ describe('the life of an alert', () => {
     );
   });
 
-  it('resolves once for each time that it fired, never before, and goes up only', () => {
+  it('resolves once for each time it fired, never before', () => {
     fc.assert(
       fc.property(fc.array(judgement, { maxLength: 40 }), (judgements) => {
         let status: AlertStatus | null = null;
