@@ -5,7 +5,7 @@ import { DAY_MS, dayWorld, HOUR_MS } from './day-world.ts';
 const FROM = Date.UTC(2026, 0, 12);
 const TENANTS = ['t-0', 't-1', 't-2', 't-3'];
 
-test('a counter that overcounts by day and is corrected by night is sent once, and no credits are reported as back', async () => {
+test('a counter that counts too much by day and is corrected by night is sent once, and no credits are reported as back', async () => {
   const world = dayWorld();
   const real = new Map<string, bigint>();
   for (let day = 0; day < 80; day += 1) {
