@@ -15,6 +15,8 @@ import { planMonth } from './months/plan-month.ts';
 import { reopenMonth } from './months/reopen-month.ts';
 import type { Operation } from './operation.ts';
 import { listOutlets } from './outlets/list-outlets.ts';
+import { applyRates, clearRates } from './rates/apply-rates.ts';
+import { checkRates } from './rates/compare-rates.ts';
 import { listRates } from './rates/list-rates.ts';
 import { readStatement, tenantStatement } from './statements/read-statement.ts';
 import { readHead } from './system/read-head.ts';
@@ -42,6 +44,9 @@ export const OPERATIONS: readonly Operation[] = [
   ...VIEW_LISTS,
   readView,
   listRates,
+  checkRates,
+  applyRates,
+  clearRates,
   listLines,
   addLine,
   revokeLine,

@@ -27,6 +27,14 @@ const MAX_NOTE_CHARACTERS = 500;
 
 export const noteText = z.string().max(MAX_NOTE_CHARACTERS);
 
+/** For changes that are only shown unless the caller asks for them. */
+export const previewField = {
+  dry_run: z.boolean().default(true).describe('false applies the change; without it, the change is only shown'),
+};
+
+/** For changes that are applied unless the caller asks to see them first. */
+export const dryRunField = { dry_run: z.boolean().default(false).describe('show the change without applying it') };
+
 /** A time in ISO-8601, or a day, which means its first instant in UTC; read as epoch milliseconds. */
 export const momentText = z
   .string()

@@ -6,6 +6,7 @@ export const PERIOD = '2026-01';
 const HOUR_MS = 3_600_000;
 
 const SECRET_OF_OUTLET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
+export const OTHER_CARD = { name: 'dearer', currency: 'EUR', from_period: '2025-12', price_per_credit: '0.02' };
 const CARD = { name: 'standard', currency: 'EUR', from_period: '2025-12', price_per_credit: '0.01' };
 
 /** A ledger in which every operation has something to show: names, prices, a manual line, an alert, a silence, a close. */
@@ -23,6 +24,7 @@ export async function ledgerOfOperations(): Promise<World> {
   await run('sync');
   file('cards.yml', JSON.stringify({ rates: [CARD] }));
   await run('rates', 'apply', 'cards.yml', '--yes');
+  file('dearer.yml', JSON.stringify({ rates: [OTHER_CARD] }));
   file('names.csv', 'tenant_id,display_name,external_ref\nacme,Acme Ltd,C-1\n');
   await run('tenants', 'import', 'names.csv', '--workspace', 'ws-1');
   await run(
@@ -40,11 +42,12 @@ export async function ledgerOfOperations(): Promise<World> {
 }
 
 /** Values for the fields that an operation requires. */
-export function inputOf(name: string, world: World): Record<string, string> {
+export function inputOf(name: string, world: World): Record<string, unknown> {
   const [alert] = world.query("SELECT alert_id FROM finance_alerts WHERE tenant_id = 'acme' LIMIT 1") as {
     alert_id: string;
   }[];
-  const inputs: Record<string, Record<string, string>> = {
+  const inputs: Record<string, Record<string, unknown>> = {
+    'rates.check': { rates: [OTHER_CARD] },
     'tenants.show': { tenant_id: 'acme' },
     'periods.plan': { period: PERIOD },
     'statements.list': { period: PERIOD, workspace: 'ws-1' },
@@ -58,11 +61,12 @@ export function inputOf(name: string, world: World): Record<string, string> {
 }
 
 /** The command line that gives the document of an operation with these values. */
-export function commandLineOf(name: string, command: string, input: Readonly<Record<string, string>>): string[] {
-  const { workspace, ...others } = input;
+export function commandLineOf(name: string, command: string, input: Readonly<Record<string, unknown>>): string[] {
+  if (name === 'rates.check') return ['rates', 'check', 'dearer.yml', '--json'];
+  const { workspace, ...others } = input as Record<string, string>;
   const words =
     name === 'statements.show'
-      ? ['statement', input.period ?? '', '--for-tenant', input.tenant_id ?? '']
+      ? ['statement', others.period ?? '', '--for-tenant', others.tenant_id ?? '']
       : [...command.split(' '), ...Object.values(others)];
   const format = command.startsWith('export') ? ['--format', 'json'] : ['--json'];
   return [...words, ...(workspace === undefined ? [] : ['--workspace', workspace]), ...format];

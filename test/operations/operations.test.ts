@@ -45,7 +45,7 @@ describe('every operation', () => {
   });
 });
 
-async function runOperation(world: World, operation: Operation, input: Record<string, string>): Promise<object> {
+async function runOperation(world: World, operation: Operation, input: Record<string, unknown>): Promise<object> {
   const config = loadConfig({ file: undefined, env: {}, cwd: world.folder });
   const context = new Context(await config, {
     clock: clockThat(() => world.clock.nowMs),

@@ -154,11 +154,14 @@ class Answers {
     scope: Scope,
     { request, reply, input }: Asked,
   ): Promise<FastifyReply> {
-    if (this.#isCurrent(request, reply)) return reply;
+    // A tag belongs to an address; the answer to a POST depends on its body, too.
+    const hasTag = request.method === 'GET';
+    if (hasTag && this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
     const document = await operation.run(scope, input);
     const snapshot = readSnapshot(scope.connection, workspaceOf(input));
-    return this.#send({ request, reply, input }, { document, snapshot, version });
+    if (hasTag) return this.#send({ request, reply, input }, { document, snapshot, version });
+    return reply.type(JSON_TYPE).send(this.#options.context.redact(renderJson({ ...document, snapshot })));
   }
 
   async applyChange(

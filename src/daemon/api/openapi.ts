@@ -130,7 +130,7 @@ function success(operation: Operation): Json {
   }
   return {
     description: operation.kind === 'list' ? 'A page of rows' : 'The document',
-    ...(operation.kind === 'change' ? {} : { headers: ETAG_HEADER }),
+    ...(operation.http.method === 'GET' ? { headers: ETAG_HEADER } : {}),
     content,
   };
 }

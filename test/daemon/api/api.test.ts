@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { copiesOf, parseJson } from '../../commands/world.ts';
 import { commandLineOf, inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
-import { addressOf, serveApi } from './served-api.ts';
+import { requestOf, serveApi } from './served-api.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
 
@@ -15,7 +15,7 @@ describe('the HTTP API', () => {
       const world = await worldOfOperations();
       const { ask } = await serveApi(world);
       const input = inputOf(name, world);
-      const { status, json, text } = await ask(addressOf(operation.http.path, input));
+      const { status, json, text } = await ask(...requestOf(operation.http, input));
       expect([status, status === 200 ? '' : text]).toEqual([200, '']);
       const { snapshot, next_cursor, ...document } = json;
       expect(snapshot).toEqual({
@@ -139,7 +139,7 @@ describe('the HTTP API', () => {
     });
     const { snapshot, applied, notes, ...document } = first.json;
     expect({ applied, notes }).toEqual({ applied: true, notes: [] });
-    expect(document).toEqual(parseJson((await world.run('alerts', 'show', id ?? '', '--json')).out));
+    expect(document).toEqual(parseJson((await world.run('alerts', 'show', String(id), '--json')).out));
     // The caller may not have seen the first answer.
     expect((await ask(`/v1/alerts/${id}/acknowledge`, question)).json).toEqual(first.json);
     const other = await ask(`/v1/alerts/${id}/acknowledge`, { ...question, role: 'finance' });

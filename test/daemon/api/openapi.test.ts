@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { copiesOf } from '../../commands/world.ts';
 import { inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
-import { addressOf, serveApi } from './served-api.ts';
+import { requestOf, serveApi } from './served-api.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
 
@@ -30,7 +30,7 @@ it('answers every operation as its description says', async () => {
     const validate = ajv.getSchema(place);
     expect(validate, name).toBeDefined();
     // A double is near enough for the types: that every digit is there is tested elsewhere.
-    validate?.(JSON.parse((await ask(addressOf(http.path, inputOf(name, world)))).text));
+    validate?.(JSON.parse((await ask(...requestOf(http, inputOf(name, world)))).text));
     expect([name, validate?.errors ?? null]).toEqual([name, null]);
   }
 });

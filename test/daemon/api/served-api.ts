@@ -6,6 +6,7 @@ import type { Config } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
+import type { HttpRoute } from '../../../src/operations/operation.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { parseJson, type World } from '../../commands/world.ts';
@@ -96,6 +97,21 @@ async function ask(
     text,
     json: isJson && !isLines ? parseJson(text) : null,
   };
+}
+
+/** The request of an operation with these values: in the address, or in the body of a POST. */
+export function requestOf(
+  { method, path }: HttpRoute,
+  input: Readonly<Record<string, unknown>>,
+): [path: string, question: ApiQuestion] {
+  if (method === 'GET') return [addressOf(path, input as Record<string, string>), {}];
+  const body = { ...input };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
+    const value = String(body[field]);
+    delete body[field];
+    return encodeURIComponent(value);
+  });
+  return [`/v1${filled}`, { method, body }];
 }
 
 /** The address of an operation with these values. */

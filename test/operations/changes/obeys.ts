@@ -7,7 +7,7 @@ import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { copiesOf, parseJson, type World } from '../../commands/world.ts';
-import { serveApi } from '../../daemon/api/served-api.ts';
+import { requestOf, serveApi } from '../../daemon/api/served-api.ts';
 import { openInProcessWriter } from '../../support/in-process-writer.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { ledgerOfOperations } from '../ledger-of-operations.ts';
@@ -95,14 +95,8 @@ function changeNamed(name: string): AnyChange {
 
 async function post(world: World, operation: AnyChange, one: ChangeCase, role = operation.role as string | null) {
   const { ask } = await serveApi(world);
-  const body = { ...one.input(world) };
-  const path = operation.http.path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
-    const value = String(body[field]);
-    delete body[field];
-    return encodeURIComponent(value);
-  });
-  const question = { method: operation.http.method, role: role as 'operate', body };
-  const again = () => ask(`/v1${path}`, question);
+  const [path, question] = requestOf(operation.http, one.input(world));
+  const again = () => ask(path, { ...question, role: role as 'operate' });
   return { answer: await again(), ask: again };
 }
 

@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { UsageError } from '../../core/errors.ts';
+import {
+  cardsInConfig,
+  changeOfCards,
+  type ReplacementCards,
+  refuseUnclear,
+} from '../../ledger/journal/charges/card-store.ts';
+import type { Context } from '../../wiring/context.ts';
+import { type Changed, change, type Scope } from '../operation.ts';
+import { previewField } from '../schemas.ts';
+import { cardFields, compareRates, comparisonShape, requestedCards } from './compare-rates.ts';
+
+const output = z.strictObject({
+  applied: z.boolean().describe('false after a dry run, and if these cards were active already'),
+  cards: z.int().describe('the number of cards'),
+  added: z.array(z.string()),
+  retired: z.array(z.string()),
+  ...comparisonShape,
+});
+
+export const applyRates = change({
+  name: 'rates.apply',
+  summary: 'Replace all rate cards; open months are repriced, closed months are unchanged',
+  role: 'finance',
+  input: z.strictObject({ ...cardFields, ...previewField }),
+  output,
+  http: { method: 'POST', path: '/rates' },
+  command: 'rates apply',
+  run(scope, { dry_run: dryRun, ...input }) {
+    if (input.rates !== undefined || input.costs !== undefined) refuseConfigured(scope.context);
+    const { cards, source } = requestedCards(scope, input);
+    return replaceCards(scope, cards, { source, dryRun });
+  },
+});
+
+export const clearRates = change({
+  name: 'rates.clear',
+  summary: 'Remove all rate cards; open months lose their amounts, closed months are unchanged',
+  role: 'finance',
+  input: z.strictObject(previewField),
+  output,
+  http: { method: 'POST', path: '/rates/clear' },
+  command: 'rates clear',
+  run(scope, { dry_run: dryRun }) {
+    refuseConfigured(scope.context);
+    return replaceCards(scope, { rates: [], costs: [] }, { source: 'import', dryRun });
+  },
+});
+
+/** Throws when the configuration has rate cards: the daemon would apply those again at its next start. */
+function refuseConfigured({ config }: Context): void {
+  const { rates, costs } = cardsInConfig(config);
+  if (rates === null && costs === null) return;
+  throw new UsageError(
+    `the configuration has \`${rates === null ? 'costs' : 'rates'}:\``,
+    'change the cards there, or remove them and try again',
+  );
+}
+
+async function replaceCards(
+  scope: Scope,
+  cards: ReplacementCards,
+  { source, dryRun }: { source: 'configuration' | 'import'; dryRun: boolean },
+): Promise<Changed<z.output<typeof output>>> {
+  const { rates, costs } = cards;
+  for (const side of [rates, costs]) if (side !== null) refuseUnclear(side);
+  const { context } = scope;
+  // The writer comes first because it creates a missing ledger.
+  const writer = dryRun ? null : await context.writer();
+  const { connection } = scope;
+  const changed = changeOfCards(connection, cards);
+  const hasChanged = changed.added.length + changed.retired.length > 0;
+  const comparison = compareRates(connection, rates, { onlyOpen: true });
+  if (hasChanged) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });
+  const count = (rates?.length ?? 0) + (costs?.length ?? 0);
+  const document = { applied: !dryRun && hasChanged, cards: count, ...changed, ...comparison };
+  return { applied: !dryRun, document, notes: [] };
+}

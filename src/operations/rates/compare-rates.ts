@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { compareCards } from '../../billing/rates/compare-cards.ts';
+import { PeriodPricer } from '../../billing/rates/period-pricer.ts';
+import { resolveRateCard } from '../../billing/rates/rate-card.ts';
+import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
+import { UsageError } from '../../core/errors.ts';
+import { formatMinor } from '../../core/money.ts';
+import {
+  cardsInConfig,
+  cardsInForce,
+  type ReplacementCards,
+  refuseUnclear,
+} from '../../ledger/journal/charges/card-store.ts';
+import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
+import { recordedUsage } from '../../reports/queries/usage.ts';
+import { document, type Scope } from '../operation.ts';
+import { decimalText, periodText } from '../schemas.ts';
+import { requireKnownWorkspace } from '../workspace-choice.ts';
+
+/** The cards of a request. Without any, those of the configuration. */
+export const cardFields = {
+  rates: rateCardsSchema.optional().describe('the prices; those of the configuration if `costs` is missing, too'),
+  costs: rateCardsSchema.optional().describe('the provider costs'),
+};
+
+const sides = {
+  currency: z.string(),
+  now: decimalText.describe('under the active cards'),
+  other: decimalText.describe('under these cards'),
+  difference: decimalText,
+};
+
+export const comparisonShape = {
+  months: z.array(z.strictObject({ period: periodText, ...sides })),
+  tenants: z
+    .array(
+      z.strictObject({
+        workspace_id: z.string(),
+        tenant_id: z.string(),
+        display_name: z.string().nullable(),
+        ...sides,
+      }),
+    )
+    .describe('tenants whose amount differs'),
+  unpriced: z.array(
+    z.strictObject({
+      workspace_id: z.string(),
+      tenant_id: z.string(),
+      period: periodText,
+      why: z.string(),
+    }),
+  ),
+};
+
+export const checkRates = document({
+  name: 'rates.check',
+  summary: 'Price the recorded history with these rate cards and with the active ones',
+  role: 'read',
+  input: z.strictObject(cardFields),
+  output: z.strictObject(comparisonShape),
+  http: { method: 'POST', path: '/rates/check' },
+  command: 'rates check',
+  run(scope, input) {
+    const { rates } = requestedCards(scope, input).cards;
+    if (rates !== null) refuseUnclear(rates);
+    return compareRates(scope.connection, rates, { onlyOpen: false });
+  },
+});
+
+export type RatesComparison = ReturnType<typeof compareRates>;
+
+/** The cards to use, and whether they come from the request. */
+interface RequestedCards {
+  cards: ReplacementCards;
+  source: 'configuration' | 'import';
+}
+
+/** Returns the cards of a request, or those of the configuration. Throws UsageError if there are none. */
+export function requestedCards(
+  scope: Scope,
+  { rates = null, costs = null }: Partial<Record<keyof ReplacementCards, ReplacementCards['rates'] | undefined>>,
+): RequestedCards {
+  if (rates !== null || costs !== null) {
+    for (const { name, workspace } of [...(rates ?? []), ...(costs ?? [])]) {
+      requireKnownWorkspace(scope, workspace, `${name}: workspace`);
+    }
+    return { cards: { rates, costs }, source: 'import' };
+  }
+  const configured = cardsInConfig(scope.context.config);
+  if (configured.rates !== null || configured.costs !== null) return { cards: configured, source: 'configuration' };
+  throw new UsageError(
+    'the configuration has no `rates:`',
+    'name a file with rate cards, or add them to the configuration',
+  );
+}
+
+/** Compares the amounts of months and tenants under the active cards and under `cards`; null compares the active cards with themselves. */
+export function compareRates(
+  connection: LedgerDb,
+  cards: ReplacementCards['rates'],
+  { onlyOpen }: { onlyOpen: boolean },
+) {
+  const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
+  return connection.transaction(() => {
+    const nameOf = tenantNameLookup(connection);
+    const { months, tenants, unpriced } = compareCards(
+      recordedUsage(connection, onlyOpen ? { isClosed: false } : {}),
+      (workspaceId, period) => pricerOfPeriod(connection, workspaceId, period),
+      (workspaceId, period) => new PeriodPricer(others, workspaceId, period),
+    );
+    return {
+      months: months.map(({ period, ...amounts }) => ({ period, ...amountsOf(amounts) })),
+      tenants: tenants
+        .filter(({ nowMinor, otherMinor }) => nowMinor !== otherMinor)
+        .map(({ workspaceId, tenantId, ...amounts }) => {
+          const display_name = nameOf(workspaceId, tenantId);
+          return { workspace_id: workspaceId, tenant_id: tenantId, display_name, ...amountsOf(amounts) };
+        }),
+      unpriced: unpriced.map(({ workspaceId, tenantId, period, why }) => {
+        return { workspace_id: workspaceId, tenant_id: tenantId, period, why };
+      }),
+    };
+  })();
+}
+
+function amountsOf({ currency, nowMinor, otherMinor }: { currency: string; nowMinor: bigint; otherMinor: bigint }) {
+  return {
+    currency,
+    now: formatMinor(nowMinor, currency),
+    other: formatMinor(otherMinor, currency),
+    difference: formatMinor(otherMinor - nowMinor, currency),
+  };
+}
