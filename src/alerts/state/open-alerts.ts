@@ -6,15 +6,25 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 const SETTLED_DAYS = 7;
 
 /**
+ * A warning about a limit passed within its month is on record once that month is over, because nobody can slow the growth
+ * any more. A critical alert becomes a warning when its month settles.
+ */
+const IS_PAST_GROWTH = `a.severity = 'warning' AND a.current_credits >= a.threshold AND EXISTS (
+  SELECT 1 FROM periods e JOIN runs r ON r.workspace_key = e.workspace_key
+  WHERE e.period_key = a.period_key AND a.began_at < e.period_end
+    AND r.applied_seq IS NOT NULL AND r.finished_at >= e.period_end)`;
+
+/**
  * SQL condition for rows of `alerts` (named `a`) that may need action. Excluded are alerts that await confirmation,
- * acknowledged alerts of a settled month, alerts that settled more than seven days ago, unchanged baselines of the
- * first sync, alerts with the feedback `false` until they begin again, and alerts of a workspace that another ledger
- * reads.
+ * acknowledged alerts of a settled month, alerts that settled more than seven days ago, warnings about growth in a month
+ * that is over, unchanged baselines of the first sync, alerts with the feedback `false` until they begin again, and
+ * alerts of a workspace that another ledger reads.
  */
 export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
   AND NOT (a.level = 'settled' AND EXISTS (SELECT 1 FROM runs r WHERE r.workspace_key = a.workspace_key
     AND r.applied_seq IS NOT NULL AND r.finished_at > strftime('%Y-%m-%dT%H:%M:%fZ', a.last_changed_at, '+${SETTLED_DAYS} days')))
+  AND NOT (${IS_PAST_GROWTH})
   AND NOT EXISTS (SELECT 1 FROM alert_transitions seed
     WHERE seed.alert_key = a.alert_key AND seed.revision = a.revision AND seed.silent_because = 'seed')
   AND coalesce((SELECT f.label <> 'false' OR f.at < a.began_at FROM alert_feedback f

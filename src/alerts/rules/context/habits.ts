@@ -6,9 +6,11 @@ import { pausesByHabit } from '../../forecast/intermittent.ts';
 import { activeDaysIn, MIN_ACTIVE_DAYS } from '../../forecast/past-days.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
-/** Months that an intermittent tenant is compared with; those with usage may lie this far back. */
-const COMPARED_MONTHS = 3;
+/** A jump of an intermittent tenant is compared with the highest of this many months with usage, within a year. */
+const JUMP_MONTHS = 3;
 const MAX_MONTHS_BACK = 12;
+/** A drop is compared with the lowest of this many months, since a month without usage may be a habit. */
+const DROP_MONTHS = 6;
 
 /**
  * Reports whether a tenant's months say little about each other: it was active on fewer than ten days of the previous
@@ -26,7 +28,7 @@ const highestOfLastMonths = preparedSql(
   `SELECT period_key, credits_used FROM (
      SELECT period_key, credits_used FROM tenant_usage
      WHERE tenant_key = ? AND period_key BETWEEN ? AND ? AND withdrawn = 0 AND credits_used > 0
-     ORDER BY period_key DESC LIMIT ${COMPARED_MONTHS})
+     ORDER BY period_key DESC LIMIT ${JUMP_MONTHS})
    ORDER BY credits_used DESC, period_key DESC LIMIT 1`,
   'raw',
   'safeIntegers',
@@ -43,12 +45,12 @@ export function habitualMonth(
   return { monthsBefore: periodKey - Number(month), credits };
 }
 
-/** Returns the month with the least usage of the last three; months without usage count. */
+/** Returns the month with the least usage of the last six; months without usage count. */
 export function lowestMonth(
   context: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
 ): { monthsBefore: number; credits: bigint } {
-  const months = Array.from({ length: COMPARED_MONTHS }, (_, place) => {
+  const months = Array.from({ length: DROP_MONTHS }, (_, place) => {
     const monthsBefore = place + 1;
     return { monthsBefore, credits: context.read(periodKey - monthsBefore, tenantKey).current?.credits ?? 0n };
   });
