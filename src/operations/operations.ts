@@ -22,6 +22,9 @@ import { readStatement, tenantStatement } from './statements/read-statement.ts';
 import { readHead } from './system/read-head.ts';
 import { readStatus } from './system/read-status.ts';
 import { verifyLedger } from './system/verify-ledger.ts';
+import { editTenant } from './tenants/edit-tenant.ts';
+import { forgetTenant } from './tenants/forget-tenant.ts';
+import { importNames } from './tenants/import-names.ts';
 import { listTenants } from './tenants/list-tenants.ts';
 import { showTenant } from './tenants/show-tenant.ts';
 import { listUsage } from './usage/list-usage.ts';
@@ -35,6 +38,9 @@ export const OPERATIONS: readonly Operation[] = [
   listUsage,
   listTenants,
   showTenant,
+  importNames,
+  editTenant,
+  forgetTenant,
   planMonth,
   closeMonth,
   closeMonths,

@@ -22,9 +22,9 @@ import type { Period } from '../../core/period.ts';
 import type { Table, TableRow } from '../../input-files/table.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { foldId, unknownTenantHint } from '../../operations/tenants/similar-ids.ts';
 import { readCreditReadings } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { foldId, unknownTenantHint } from '../shared/missing-tenant.ts';
 
 export interface MappedColumns extends InvoiceColumns {
   /** The column with tenant ids, or with the references that the ledger has for tenants. */
