@@ -47,6 +47,8 @@ interface OperationHead<Input extends z.ZodObject> {
   role: Role;
   input: Input;
   http: HttpRoute;
+  /** The field with a file: its requests are `multipart/form-data`. Absent if there is none. */
+  upload?: string;
   /** The command that prints the same document with `--json`; null if only the API has it. */
   command: string | null;
 }

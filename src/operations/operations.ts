@@ -18,6 +18,7 @@ import { listOutlets } from './outlets/list-outlets.ts';
 import { applyRates, clearRates } from './rates/apply-rates.ts';
 import { checkRates } from './rates/compare-rates.ts';
 import { listRates } from './rates/list-rates.ts';
+import { reconcileInvoices } from './reconciliations/reconcile-invoices.ts';
 import { readStatement, tenantStatement } from './statements/read-statement.ts';
 import { readHead } from './system/read-head.ts';
 import { readStatus } from './system/read-status.ts';
@@ -53,6 +54,7 @@ export const OPERATIONS: readonly Operation[] = [
   checkRates,
   applyRates,
   clearRates,
+  reconcileInvoices,
   listLines,
   addLine,
   revokeLine,

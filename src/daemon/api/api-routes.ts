@@ -1,3 +1,4 @@
+import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { WallClock } from '../../core/clock.ts';
@@ -21,6 +22,7 @@ import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './media-types.ts';
 import { describeApi } from './openapi.ts';
 import { ApiError } from './problem.ts';
 import { inputReader, type PageInput } from './read-input.ts';
+import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
 import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
 import { RowStreams } from './row-stream.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -72,6 +74,7 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
       done(new ApiError(400, 'bad_request', 'the body is not JSON', { hint: 'send one JSON object' }));
     }
   });
+  await api.register(multipart, { limits: UPLOAD_LIMITS });
   const description = describeApi(OPERATIONS, options.version);
   const text = renderJson(description);
   const page = referencePage(OPERATIONS, options.version);
@@ -97,7 +100,7 @@ function addRoute(api: FastifyInstance, operation: Operation, answers: Answers):
     exposeHeadRoute: false,
     async handler(request, reply) {
       const caller = requireRole(request.caller, operation);
-      const { input, page } = readInput(request);
+      const { input, page } = readInput(request, await formOf(operation, request));
       const scope = answers.scopeOf(caller, request);
       if (operation.kind === 'change') return answers.applyChange(operation, scope, { reply, input });
       if (operation.kind === 'document') return answers.sendDocument(operation, scope, { request, reply, input });
@@ -107,6 +110,15 @@ function addRoute(api: FastifyInstance, operation: Operation, answers: Answers):
       return answers.sendPage(operation, scope, { request, reply, input, page });
     },
   });
+}
+
+/** Returns the fields of a form; null if the operation takes JSON. */
+async function formOf({ upload, name }: Operation, request: FastifyRequest): Promise<Record<string, unknown> | null> {
+  const isForm = request.isMultipart();
+  if (upload !== undefined && isForm) return readUpload(request, upload);
+  if (upload === undefined && !isForm) return null;
+  const type = upload === undefined ? 'application/json' : 'multipart/form-data';
+  throw new ApiError(415, 'media_type', `${name} does not take this content type`, { hint: `send ${type}` });
 }
 
 function requireRole(caller: Caller | null, { name, role }: Operation): Caller {

@@ -99,13 +99,17 @@ function describeOperation(operation: Operation): Json {
     description: `Needs the role \`${role}\`.${from}`,
     tags: [tagOf(operation)],
     parameters,
-    ...(hasBody ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(hasBody ? { requestBody: { content: { [bodyType(operation)]: { schema: body } } } } : {}),
     responses: {
       '200': success(operation),
       ...(hasBody ? {} : { '304': { description: 'Not changed' } }),
       ...problems(),
     },
   };
+}
+
+function bodyType({ upload }: Operation): string {
+  return upload === undefined ? 'application/json' : 'multipart/form-data';
 }
 
 const PAGE_PARAMETERS: readonly Json[] = [

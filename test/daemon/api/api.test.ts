@@ -15,7 +15,7 @@ describe('the HTTP API', () => {
       const world = await worldOfOperations();
       const { ask } = await serveApi(world);
       const input = inputOf(name, world);
-      const { status, json, text } = await ask(...requestOf(operation.http, input));
+      const { status, json, text } = await ask(...requestOf(operation, input));
       expect([status, status === 200 ? '' : text]).toEqual([200, '']);
       const { snapshot, next_cursor, ...document } = json;
       expect(snapshot).toEqual({

@@ -6,7 +6,7 @@ import type { Config } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import type { HttpRoute } from '../../../src/operations/operation.ts';
+import type { Operation } from '../../../src/operations/operation.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { parseJson, type World } from '../../commands/world.ts';
@@ -81,11 +81,11 @@ async function ask(
     ...(agent === undefined ? {} : { agent }),
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': Buffer.isBuffer(body) ? FORM_TYPE : 'application/json' }),
       ...headers,
     },
   });
-  sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+  sent.end(body === undefined ? undefined : isRaw(body) ? body : JSON.stringify(body));
   const [response] = await once(sent, 'response');
   let text = '';
   for await (const chunk of response.setEncoding('utf8')) text += chunk;
@@ -101,7 +101,7 @@ async function ask(
 
 /** The request of an operation with these values: in the address, or in the body of a POST. */
 export function requestOf(
-  { method, path }: HttpRoute,
+  { http: { method, path }, upload }: Pick<Operation, 'http' | 'upload'>,
   input: Readonly<Record<string, unknown>>,
 ): [path: string, question: ApiQuestion] {
   if (method === 'GET') return [addressOf(path, input as Record<string, string>), {}];
@@ -111,7 +111,29 @@ export function requestOf(
     delete body[field];
     return encodeURIComponent(value);
   });
-  return [`/v1${filled}`, { method, body }];
+  return [`/v1${filled}`, { method, body: upload === undefined ? body : formOf(body) }];
+}
+
+const BOUNDARY = 'boundary-of-this-test';
+const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+
+/** A form as a browser sends it. A file is an object with name and bytes. */
+function formOf(fields: Readonly<Record<string, unknown>>): Buffer {
+  const parts = Object.entries(fields).flatMap(([name, value]) => {
+    const { name: file, bytes } = (typeof value === 'object' ? value : {}) as { name?: string; bytes?: Buffer };
+    const head = `content-disposition: form-data; name="${name}"${file === undefined ? '' : `; filename="${file}"`}`;
+    const type = file === undefined ? '' : '\r\ncontent-type: application/octet-stream';
+    return [
+      Buffer.from(`--${BOUNDARY}\r\n${head}${type}\r\n\r\n`),
+      bytes ?? Buffer.from(String(value)),
+      Buffer.from('\r\n'),
+    ];
+  });
+  return Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]);
+}
+
+function isRaw(body: unknown): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body);
 }
 
 /** The address of an operation with these values. */

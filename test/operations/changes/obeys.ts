@@ -95,7 +95,7 @@ function changeNamed(name: string): AnyChange {
 
 async function post(world: World, operation: AnyChange, one: ChangeCase, role = operation.role as string | null) {
   const { ask } = await serveApi(world);
-  const [path, question] = requestOf(operation.http, one.input(world));
+  const [path, question] = requestOf(operation, one.input(world));
   const again = () => ask(path, { ...question, role: role as 'operate' });
   return { answer: await again(), ask: again };
 }
