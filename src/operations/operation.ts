@@ -31,12 +31,18 @@ export interface Scope {
   readonly connection: LedgerDb;
   readonly actor: Actor;
   readonly signal: AbortSignal;
+  /** Queues a run of a workspace; `exists`: one waits or is running. Absent outside a daemon. */
+  readonly enqueueSync?: EnqueueSync | undefined;
 }
+
+export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'>;
 
 export interface HttpRoute {
   method: 'GET' | 'POST' | 'DELETE';
   /** The path below `/api/v1`; `{name}` is a field of the input. */
   path: string;
+  /** The status of a success; 200 if it is absent. 202: the work follows. */
+  status?: 202;
 }
 
 interface OperationHead<Input extends z.ZodObject> {

@@ -19,6 +19,8 @@ import { applyRates, clearRates } from './rates/apply-rates.ts';
 import { checkRates } from './rates/compare-rates.ts';
 import { listRates } from './rates/list-rates.ts';
 import { reconcileInvoices } from './reconciliations/reconcile-invoices.ts';
+import { requestSync } from './runs/request-sync.ts';
+import { showRun } from './runs/show-run.ts';
 import { readStatement, tenantStatement } from './statements/read-statement.ts';
 import { readHead } from './system/read-head.ts';
 import { readStatus } from './system/read-status.ts';
@@ -50,6 +52,8 @@ export const OPERATIONS: readonly Operation[] = [
   tenantStatement,
   ...VIEW_LISTS,
   readView,
+  showRun,
+  requestSync,
   listRates,
   checkRates,
   applyRates,

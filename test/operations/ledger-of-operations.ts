@@ -46,9 +46,11 @@ export function inputOf(name: string, world: World): Record<string, unknown> {
   const [alert] = world.query("SELECT alert_id FROM finance_alerts WHERE tenant_id = 'acme' LIMIT 1") as {
     alert_id: string;
   }[];
+  const [run] = world.query('SELECT run_id FROM finance_runs ORDER BY started_at LIMIT 1') as { run_id: string }[];
   const inputs: Record<string, Record<string, unknown>> = {
     'rates.check': { rates: [OTHER_CARD] },
     'tenants.show': { tenant_id: 'acme' },
+    'runs.show': { run_id: run?.run_id ?? 'none' },
     'periods.plan': { period: PERIOD },
     'statements.list': { period: PERIOD, workspace: 'ws-1' },
     'statements.show': { period: PERIOD, workspace: 'ws-1', tenant_id: 'acme' },

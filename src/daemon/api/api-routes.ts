@@ -9,6 +9,7 @@ import type {
   AnyListOperation,
   ChangeOperation,
   DocumentOperation,
+  EnqueueSync,
   Operation,
   Scope,
 } from '../../operations/operation.ts';
@@ -39,6 +40,7 @@ export interface ApiOptions {
   version: string;
   /** The most requests of one caller in a minute. */
   requestsPerMinute: number;
+  enqueueSync: EnqueueSync;
 }
 
 declare module 'fastify' {
@@ -158,6 +160,7 @@ class Answers {
       connection: context.reader().connection,
       actor: { name: caller.name, kind: 'token' },
       signal: gone.signal,
+      enqueueSync: this.#options.enqueueSync,
     };
   }
 
@@ -184,7 +187,10 @@ class Answers {
     const { document, applied, notes } = await operation.run(scope, input);
     const snapshot = readSnapshot(scope.connection, workspaceOf(input));
     const body = renderJson({ ...document, applied, notes, snapshot });
-    return reply.type(JSON_TYPE).send(this.#options.context.redact(body));
+    return reply
+      .code(operation.http.status ?? 200)
+      .type(JSON_TYPE)
+      .send(this.#options.context.redact(body));
   }
 
   sendPage(

@@ -101,7 +101,7 @@ function describeOperation(operation: Operation): Json {
     parameters,
     ...(hasBody ? { requestBody: { content: { [bodyType(operation)]: { schema: body } } } } : {}),
     responses: {
-      '200': success(operation),
+      [String(http.status ?? 200)]: success(operation),
       ...(hasBody ? {} : { '304': { description: 'Not changed' } }),
       ...problems(),
     },

@@ -6,7 +6,7 @@ import type { Config } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import type { Operation } from '../../../src/operations/operation.ts';
+import type { EnqueueSync, Operation } from '../../../src/operations/operation.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { parseJson, type World } from '../../commands/world.ts';
@@ -61,13 +61,23 @@ export async function serveApi(world: World, { requestsPerMinute = 1200 } = {}):
     version: '1.2.3',
     probe: probeOf(),
     queues: [],
-    api: { context, clock, version: '1.2.3', requestsPerMinute },
+    api: { context, clock, version: '1.2.3', requestsPerMinute, enqueueSync: queueOfRuns() },
   });
   onTestFinished(async () => {
     await server.close();
     await context.close();
   });
   return { url: server.url, context, ask: (path, question) => ask(server.url, path, question) };
+}
+
+/** A queue that nobody works on: each workspace has one waiting run at most. */
+export function queueOfRuns(): EnqueueSync {
+  const waiting = new Set<string>();
+  return async (workspaceId) => {
+    const answer = waiting.has(workspaceId) ? 'exists' : 'added';
+    waiting.add(workspaceId);
+    return answer;
+  };
 }
 
 async function ask(
