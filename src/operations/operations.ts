@@ -14,7 +14,12 @@ import { closeMonth, closeMonths } from './months/close-month.ts';
 import { planMonth } from './months/plan-month.ts';
 import { reopenMonth } from './months/reopen-month.ts';
 import type { Operation } from './operation.ts';
+import { checkOutlets } from './outlets/check-outlets.ts';
 import { listOutlets } from './outlets/list-outlets.ts';
+import { pauseOutlet, resumeOutlet } from './outlets/pause-outlet.ts';
+import { pushOutlets } from './outlets/push-outlets.ts';
+import { listEvents, settleEvents } from './outlets/settle-events.ts';
+import { startOutlet } from './outlets/start-outlet.ts';
 import { applyRates, clearRates } from './rates/apply-rates.ts';
 import { checkRates } from './rates/compare-rates.ts';
 import { listRates } from './rates/list-rates.ts';
@@ -75,6 +80,13 @@ export const OPERATIONS: readonly Operation[] = [
   replayMessages,
   testChannel,
   listOutlets,
+  listEvents,
+  checkOutlets,
+  startOutlet,
+  pushOutlets,
+  pauseOutlet,
+  resumeOutlet,
+  settleEvents,
   readStatus,
   readHead,
   verifyLedger,
