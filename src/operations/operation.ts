@@ -63,6 +63,8 @@ interface OperationHead<Input extends z.ZodObject> {
 export interface DocumentOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
   kind: 'document';
   output: z.ZodType<Output>;
+  /** Builds the document as a printable page, in pieces; absent if there is none. */
+  page?(document: Output): Iterable<string>;
   run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
 }
 
@@ -131,6 +133,8 @@ export interface ListOperation<
   tail?: z.ZodObject;
   /** The columns of a file; `listing`: each listing has its own; null: rows that no table can hold. */
   columns: readonly Column<Row>[] | 'listing' | null;
+  /** Builds the listing as a printable page, in pieces; absent if there is none. */
+  page?(listing: NoInfer<Result>): Iterable<string>;
   keyOf(row: Row): RowKey;
   run(scope: Scope, input: z.output<Input>, page: Page): Result;
 }

@@ -16,10 +16,11 @@ import type {
 import { OPERATIONS } from '../../operations/operations.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { Context } from '../../wiring/context.ts';
+import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
 import type { Caller } from './callers.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { EntityTags, isListed } from './etags.ts';
-import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './media-types.ts';
+import { JSON_TYPE } from './media-types.ts';
 import { describeApi } from './openapi.ts';
 import { ApiError } from './problem.ts';
 import { inputReader, type PageInput } from './read-input.ts';
@@ -105,10 +106,12 @@ function addRoute(api: FastifyInstance, operation: Operation, answers: Answers):
       const { input, page } = readInput(request, await formOf(operation, request));
       const scope = answers.scopeOf(caller, request);
       if (operation.kind === 'change') return answers.applyChange(operation, scope, { reply, input });
-      if (operation.kind === 'document') return answers.sendDocument(operation, scope, { request, reply, input });
-      const accepted = request.headers.accept ?? '';
-      if (accepted.includes(NDJSON_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'ndjson');
-      if (accepted.includes(CSV_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'csv');
+      const { format: parameter } = request.query as { format?: unknown };
+      const format = requestedFormat(operation, parameter, request.headers.accept ?? '');
+      if (operation.kind === 'document') {
+        return answers.sendDocument(operation, scope, { request, reply, input, format });
+      }
+      if (format !== 'json') return answers.sendStream(operation, scope, { reply, input, format });
       return answers.sendPage(operation, scope, { request, reply, input, page });
     },
   });
@@ -167,8 +170,12 @@ class Answers {
   async sendDocument(
     operation: DocumentOperation<Operation['input'], object>,
     scope: Scope,
-    { request, reply, input }: Asked,
+    { request, reply, input, format }: Asked & { format: AnswerFormat },
   ): Promise<FastifyReply> {
+    if (format === 'html') {
+      const page = [...(operation.page?.(await operation.run(scope, input)) ?? [])].join('');
+      return asFile(reply, operation.name, 'html').send(this.#options.context.redact(page));
+    }
     // A tag belongs to an address; the answer to a POST depends on its body, too.
     const hasTag = request.method === 'GET';
     if (hasTag && this.#isCurrent(request, reply)) return reply;
@@ -218,15 +225,13 @@ class Answers {
     return this.#send({ request, reply, input }, { document, snapshot, version });
   }
 
-  sendStream(
+  async sendStream(
     operation: AnyListOperation,
     scope: Scope,
-    { reply, input }: Omit<Asked, 'request'>,
-    format: 'ndjson' | 'csv',
-  ): FastifyReply {
-    const stream = this.#streams.start(operation, scope, input, format);
-    const type = format === 'csv' ? `${CSV_TYPE}; charset=utf-8` : NDJSON_TYPE;
-    return reply.header('cache-control', 'no-store').type(type).send(stream);
+    { reply, input, format }: Omit<Asked, 'request'> & { format: FileFormat },
+  ): Promise<FastifyReply> {
+    const stream = await this.#streams.start(operation, scope, input, format);
+    return asFile(reply, operation.title, format).send(stream);
   }
 
   #isCurrent(request: FastifyRequest, reply: FastifyReply): boolean {
@@ -247,6 +252,13 @@ class Answers {
     if (isListed(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
   }
+}
+
+/** Files other than streams of lines are downloads: a page among them has a script of its own. */
+function asFile(reply: FastifyReply, name: string, format: FileFormat): FastifyReply {
+  reply.header('cache-control', 'no-store').type(mediaTypeOf(format));
+  if (format === 'csv' || format === 'ndjson') return reply;
+  return reply.header('content-disposition', `attachment; filename="${name.replaceAll('.', '-')}.${format}"`);
 }
 
 function addressOf({ url }: FastifyRequest): string {

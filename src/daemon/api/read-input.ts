@@ -21,7 +21,7 @@ export function inputReader(
 ) => { input: Record<string, unknown>; page: PageInput } {
   const kinds = fieldKinds(operation.input);
   return (request, form) => {
-    const { limit, cursor, ...query } = request.query as Record<string, unknown>;
+    const { limit, cursor, format: _format, ...query } = request.query as Record<string, unknown>;
     const isList = operation.kind === 'list';
     const given: Record<string, unknown> = {};
     const texts = { ...query, ...(isList ? {} : definedOf({ limit, cursor })), ...(request.params as object) };

@@ -23,6 +23,7 @@ export const PAGES_TOKEN = 'the-token-of-the-pages-123456';
 export interface ApiAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
+  bytes: Buffer;
   text: string;
   /** The document, with integers beyond 2^53 as bigints. */
   json: ReturnType<typeof parseJson>;
@@ -97,13 +98,16 @@ async function ask(
   });
   sent.end(body === undefined ? undefined : isRaw(body) ? body : JSON.stringify(body));
   const [response] = await once(sent, 'response');
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += chunk;
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const text = bytes.toString('utf8');
   const isJson = /json;|json$/.test(String(response.headers['content-type'] ?? '')) && text !== '';
   const isLines = String(response.headers['content-type'] ?? '').includes('ndjson');
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
+    bytes,
     text,
     json: isJson && !isLines ? parseJson(text) : null,
   };
