@@ -37,6 +37,7 @@ import { listTenants } from './tenants/list-tenants.ts';
 import { showTenant } from './tenants/show-tenant.ts';
 import { listUsage } from './usage/list-usage.ts';
 import { readView, VIEW_LISTS } from './usage/read-view.ts';
+import { endWorkspace, resumeWorkspace } from './workspaces/end-workspace.ts';
 
 /**
  * Every operation. The HTTP API, its description and the tools of MCP are made from this table; each command imports its
@@ -59,6 +60,8 @@ export const OPERATIONS: readonly Operation[] = [
   readView,
   showRun,
   requestSync,
+  endWorkspace,
+  resumeWorkspace,
   listRates,
   checkRates,
   applyRates,
