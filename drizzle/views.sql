@@ -69,7 +69,9 @@ FROM (
   JOIN periods p ON p.workspace_key = w.workspace_key AND p.period = m.period
   JOIN tenants t ON t.workspace_key = w.workspace_key AND t.tenant_id = m.tenant_id
   JOIN budgets b ON b.workspace_key = w.workspace_key AND b.place = (SELECT min(c.place) FROM budgets c
-    WHERE c.workspace_key = w.workspace_key AND m.tenant_id GLOB c.tenant_glob)) budgeted;
+    WHERE c.workspace_key = w.workspace_key AND m.tenant_id GLOB c.tenant_glob)) budgeted
+-- Without budgets, SQLite would compute the projections of all months for nothing.
+WHERE EXISTS (SELECT 1 FROM budgets);
 
 CREATE VIEW finance_charge_lines AS
 SELECT workspace_id, tenant_id, period, line_number, kind, tier, credits, unit_credits, unit_price, amount_minor, currency, rate_card,

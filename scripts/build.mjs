@@ -14,6 +14,7 @@ const ENTRIES = {
   'folder-process': 'daemon/folders/folder-process.ts',
   'export-process': 'daemon/exports/export-process.ts',
   'report-thread': 'daemon/http/reports/report-thread.ts',
+  'sheet-thread': 'daemon/api/sheet-thread.ts',
   'scan-thread': 'ledger/audit/verify/scan-thread.ts',
 };
 /** Verifiers that an auditor runs alone: one readable file each, comments included. */

@@ -9,6 +9,7 @@ import { applyConfiguredRates } from './configured-rates.ts';
 import { createDaemonEvents, Deliveries } from './deliveries.ts';
 import { createHealthProbe, type HealthProbe } from './http/probe.ts';
 import { createSyncHandler, QueuedJobs } from './job-handlers.ts';
+import { withManualRuns } from './manual-runs.ts';
 import { bullmqOpener, type OpenQueue } from './open-queue.ts';
 import { Reloadable } from './reloadable.ts';
 import { startSchedules } from './start-schedules.ts';
@@ -155,7 +156,8 @@ async function startParts(
   rest.push(() => deliveries.stop(DELIVERIES_TIMES));
   const onStart = (workspaceId: string): void => waits.started(workspaceId);
   const postpone: Scheduler['postpone'] = (key, delayMs) => scheduling.part?.postpone(key, delayMs);
-  queue.start(createSyncHandler(context, { wakeDeliveries, onStart, postpone }));
+  const handleSlot = createSyncHandler(context, { wakeDeliveries, onStart, postpone });
+  queue.start(withManualRuns(context, { wakeDeliveries, onStart }, handleSlot));
 
   // 5. Files, and the watches.
   await files.apply(config);

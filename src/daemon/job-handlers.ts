@@ -5,7 +5,7 @@ import { canHaveHappened } from '../core/stored-time.ts';
 import { cronOf, scheduleKey } from '../freshness/schedules.ts';
 import { isStillQueued } from '../freshness/staleness.ts';
 import { retiredWorkspaces } from '../ledger/journal/retired-workspaces.ts';
-import type { SyncHandler } from '../queue/jobs.ts';
+import type { SlotJob, SyncHandler } from '../queue/jobs.ts';
 import { nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
@@ -23,7 +23,10 @@ const RETIRED_RETRY_DELAY_MS = 60 * 60_000;
 /** A failed slot is retried within a day, however rare the slots are. */
 const MAX_RETRY_DELAY_MS = 24 * 60 * 60_000;
 
-export function createSyncHandler(context: Context, { onStart, wakeDeliveries, postpone }: SyncHooks): SyncHandler {
+export function createSyncHandler(
+  context: Context,
+  { onStart, wakeDeliveries, postpone }: SyncHooks,
+): SyncHandler<SlotJob> {
   const { clock, logger } = context;
   return async ({ workspaceId, kind, slot, attempt }, job) => {
     onStart(workspaceId);

@@ -31,12 +31,18 @@ export interface Scope {
   readonly connection: LedgerDb;
   readonly actor: Actor;
   readonly signal: AbortSignal;
+  /** Queues a run of a workspace; `exists`: one waits or is running. Absent outside a daemon. */
+  readonly enqueueSync?: EnqueueSync | undefined;
 }
+
+export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'>;
 
 export interface HttpRoute {
   method: 'GET' | 'POST' | 'DELETE';
   /** The path below `/api/v1`; `{name}` is a field of the input. */
   path: string;
+  /** The status of a success; 200 if it is absent. 202: the work follows. */
+  status?: 202;
 }
 
 interface OperationHead<Input extends z.ZodObject> {
@@ -47,6 +53,8 @@ interface OperationHead<Input extends z.ZodObject> {
   role: Role;
   input: Input;
   http: HttpRoute;
+  /** The field with a file: its requests are `multipart/form-data`. Absent if there is none. */
+  upload?: string;
   /** The command that prints the same document with `--json`; null if only the API has it. */
   command: string | null;
 }
@@ -55,6 +63,8 @@ interface OperationHead<Input extends z.ZodObject> {
 export interface DocumentOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
   kind: 'document';
   output: z.ZodType<Output>;
+  /** Builds the document as a printable page, in pieces; absent if there is none. */
+  page?(document: Output): Iterable<string>;
   run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
 }
 
@@ -123,6 +133,8 @@ export interface ListOperation<
   tail?: z.ZodObject;
   /** The columns of a file; `listing`: each listing has its own; null: rows that no table can hold. */
   columns: readonly Column<Row>[] | 'listing' | null;
+  /** Builds the listing as a printable page, in pieces; absent if there is none. */
+  page?(listing: NoInfer<Result>): Iterable<string>;
   keyOf(row: Row): RowKey;
   run(scope: Scope, input: z.output<Input>, page: Page): Result;
 }

@@ -14,18 +14,30 @@ import { closeMonth, closeMonths } from './months/close-month.ts';
 import { planMonth } from './months/plan-month.ts';
 import { reopenMonth } from './months/reopen-month.ts';
 import type { Operation } from './operation.ts';
+import { checkOutlets } from './outlets/check-outlets.ts';
 import { listOutlets } from './outlets/list-outlets.ts';
+import { pauseOutlet, resumeOutlet } from './outlets/pause-outlet.ts';
+import { pushOutlets } from './outlets/push-outlets.ts';
+import { listEvents, settleEvents } from './outlets/settle-events.ts';
+import { startOutlet } from './outlets/start-outlet.ts';
 import { applyRates, clearRates } from './rates/apply-rates.ts';
 import { checkRates } from './rates/compare-rates.ts';
 import { listRates } from './rates/list-rates.ts';
+import { reconcileInvoices } from './reconciliations/reconcile-invoices.ts';
+import { requestSync } from './runs/request-sync.ts';
+import { showRun } from './runs/show-run.ts';
 import { readStatement, tenantStatement } from './statements/read-statement.ts';
 import { readHead } from './system/read-head.ts';
 import { readStatus } from './system/read-status.ts';
 import { verifyLedger } from './system/verify-ledger.ts';
+import { editTenant } from './tenants/edit-tenant.ts';
+import { forgetTenant } from './tenants/forget-tenant.ts';
+import { importNames } from './tenants/import-names.ts';
 import { listTenants } from './tenants/list-tenants.ts';
 import { showTenant } from './tenants/show-tenant.ts';
 import { listUsage } from './usage/list-usage.ts';
 import { readView, VIEW_LISTS } from './usage/read-view.ts';
+import { endWorkspace, resumeWorkspace } from './workspaces/end-workspace.ts';
 
 /**
  * Every operation. The HTTP API, its description and the tools of MCP are made from this table; each command imports its
@@ -35,6 +47,9 @@ export const OPERATIONS: readonly Operation[] = [
   listUsage,
   listTenants,
   showTenant,
+  importNames,
+  editTenant,
+  forgetTenant,
   planMonth,
   closeMonth,
   closeMonths,
@@ -43,10 +58,15 @@ export const OPERATIONS: readonly Operation[] = [
   tenantStatement,
   ...VIEW_LISTS,
   readView,
+  showRun,
+  requestSync,
+  endWorkspace,
+  resumeWorkspace,
   listRates,
   checkRates,
   applyRates,
   clearRates,
+  reconcileInvoices,
   listLines,
   addLine,
   revokeLine,
@@ -63,6 +83,13 @@ export const OPERATIONS: readonly Operation[] = [
   replayMessages,
   testChannel,
   listOutlets,
+  listEvents,
+  checkOutlets,
+  startOutlet,
+  pushOutlets,
+  pauseOutlet,
+  resumeOutlet,
+  settleEvents,
   readStatus,
   readHead,
   verifyLedger,

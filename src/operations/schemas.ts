@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseDateTime } from '../core/date-time.ts';
 import { PERIOD_FORM } from '../core/period.ts';
+import type { InputFile } from '../input-files/input-file.ts';
 import type { Column, ColumnKind } from '../reports/formats/columns.ts';
 
 /** An integer of up to 64 bits, written as a JSON number with all digits. */
@@ -78,4 +79,14 @@ export function rowSchema<Row extends object>(
     shape[name] = nullable.some((each) => each === name) ? value.nullable() : value;
   }
   return z.strictObject(shape) as unknown as z.ZodType<Row>;
+}
+
+/** A file that a person hands in, as the field `file`. */
+export function fileField(description: string): { file: z.ZodType<InputFile> } {
+  const file = z.custom<InputFile>(isInputFile, 'expected a file').meta({ type: 'string', format: 'binary' });
+  return { file: file.describe(description) };
+}
+
+function isInputFile(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'bytes' in value && Buffer.isBuffer(value.bytes);
 }

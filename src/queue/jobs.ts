@@ -3,12 +3,23 @@ import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 
 /** One attempt at a slot of a workspace. The ledger counts attempts, from 1. */
-export interface SyncJob {
+export interface SlotJob {
   workspaceId: string;
   slot: string;
   kind: 'scheduled' | 'reconcile';
   attempt: number;
 }
+
+/** A run that somebody asked for, once. */
+export interface ManualJob {
+  workspaceId: string;
+  /** The time of the request. */
+  slot: string;
+  kind: 'manual';
+  attempt: number;
+}
+
+export type SyncJob = SlotJob | ManualJob;
 
 export interface JobContext {
   /** Aborted with a `StoppingError` when the daemon stops and the grace period is over. */
@@ -21,7 +32,7 @@ export interface JobContext {
  * Runs a job. An error fails it; the ledger decides when to retry, and each retry is another job. The result is stored
  * as JSON.
  */
-export type SyncHandler = (job: SyncJob, context: JobContext) => Promise<unknown>;
+export type SyncHandler<Job extends SyncJob = SyncJob> = (job: Job, context: JobContext) => Promise<unknown>;
 
 export function syncJobId(job: SyncJob): string {
   const slotMs = Date.parse(job.slot);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { enqueueManualRun } from '../../src/daemon/manual-runs.ts';
 import { createReload } from '../../src/daemon/reload.ts';
 import type { ConfigurationStatus } from '../../src/ledger/store/file/daemon-lock.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
@@ -61,6 +62,17 @@ test('a daemon with another queue reads and stops without Redis, and exposes its
   expect(daemon.probe.freshness()).toMatchObject([{ workspaceId: 'ws-1', stale: false }]);
   await daemon.stop();
   expect(existsSync(privateRedisFolder(fixture.config.ledger.path))).toBe(false);
+});
+
+test('a run that somebody asks for goes through the queue and is recorded as manual', async () => {
+  const fixture = await startFixture({ thread: true, workspaces: [{ generate: { seed: 3, tenants: 5, months: 1 } }] });
+  const queue = queueInMemory(() => []);
+  const daemon = await startDaemon(fixture.context, { openQueue: async () => queue, ticks: false });
+  onTestFinished(() => daemon.stop());
+  const runs = (kind = 'manual') => fixture.view().rows(`SELECT slot, status FROM finance_runs WHERE kind = '${kind}'`);
+  await eventually(() => expect(runs('scheduled')).toMatchObject([{ status: 'applied' }]));
+  expect(await enqueueManualRun(queue)('ws-1', fixture.clock.now())).toBe('added');
+  await eventually(() => expect(runs()).toEqual([{ slot: null, status: 'applied' }]));
 });
 
 test('a private Redis is stopped if opening the ledger fails', async () => {

@@ -1,17 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWorld, FIRST, SECOND, type World, workspaceSettings } from '../commands/world.ts';
+import { SECRET, WebhookReceiver } from '../outlets/webhook-receiver.ts';
 
 export const PERIOD = '2026-01';
 const HOUR_MS = 3_600_000;
 
-const SECRET_OF_OUTLET = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
 export const OTHER_CARD = { name: 'dearer', currency: 'EUR', from_period: '2025-12', price_per_credit: '0.02' };
 const CARD = { name: 'standard', currency: 'EUR', from_period: '2025-12', price_per_credit: '0.01' };
 
 /** A ledger in which every operation has something to show: names, prices, a manual line, an alert, a silence, a close. */
 export async function ledgerOfOperations(): Promise<World> {
   const world = await createWorld(FIRST, SECOND);
+  const receiver = await new WebhookReceiver().start();
   const run = async (...argv: string[]) => {
     const { code, err } = await world.run(...argv);
     if (code !== 0) throw new Error(`${argv.join(' ')}: exit code ${code}: ${err}`);
@@ -19,7 +20,16 @@ export async function ledgerOfOperations(): Promise<World> {
   const file = (name: string, text: string) => writeFileSync(join(world.folder, name), text);
   world.configure({
     workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),
-    outlets: [{ name: 'billing', type: 'webhook', url: world.sandbox.url, secret: SECRET_OF_OUTLET, send: 'credits' }],
+    outlets: [
+      {
+        name: 'billing',
+        type: 'webhook',
+        url: receiver.url,
+        allow_private: true,
+        secret: SECRET,
+        send: 'credits',
+      },
+    ],
   });
   await run('sync');
   file('cards.yml', JSON.stringify({ rates: [CARD] }));
@@ -37,6 +47,7 @@ export async function ledgerOfOperations(): Promise<World> {
   world.clock.nowMs += HOUR_MS;
   world.sandbox.workspace('ws-1').set({ tenantId: 'acme', period: '2026-02', credits: 60_000, requests: 12 });
   await run('sync');
+  await run('outlets', 'start', 'billing', '--from', PERIOD, '--yes');
   await run('close', PERIOD, '--workspace', 'ws-1', '--force', '--by', 'Ada', '--note', 'invoices');
   return world;
 }
@@ -46,9 +57,13 @@ export function inputOf(name: string, world: World): Record<string, unknown> {
   const [alert] = world.query("SELECT alert_id FROM finance_alerts WHERE tenant_id = 'acme' LIMIT 1") as {
     alert_id: string;
   }[];
+  const [run] = world.query('SELECT run_id FROM finance_runs ORDER BY started_at LIMIT 1') as { run_id: string }[];
   const inputs: Record<string, Record<string, unknown>> = {
     'rates.check': { rates: [OTHER_CARD] },
     'tenants.show': { tenant_id: 'acme' },
+    'outlets.check': { period: PERIOD },
+    'outlets.events': { name: 'billing' },
+    'runs.show': { run_id: run?.run_id ?? 'none' },
     'periods.plan': { period: PERIOD },
     'statements.list': { period: PERIOD, workspace: 'ws-1' },
     'statements.show': { period: PERIOD, workspace: 'ws-1', tenant_id: 'acme' },

@@ -31,7 +31,7 @@ describe('enqueueing', () => {
 
   test('a defect is not reported as an outage: errors of a job or of stored data are thrown unchanged', async () => {
     const system = await open({});
-    const unstorable = { ...slotJob('ws'), attempt: 1, extra: 1n } as SyncJob;
+    const unstorable: SyncJob & { extra: bigint } = { ...slotJob('ws'), extra: 1n };
     await expect(system.addSync(unstorable)).rejects.toThrow(/BigInt/);
     const client = clientOf(redis().target);
     await client.set(`bull:${system.queues[0]?.name}:wait`, 'no list');

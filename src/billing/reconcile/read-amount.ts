@@ -1,6 +1,7 @@
 import { canDenote, minorDigits, parseMinor } from '../../core/money.ts';
 
-export type DecimalMark = 'point' | 'comma';
+export const DECIMAL_MARKS = ['point', 'comma'] as const;
+export type DecimalMark = (typeof DECIMAL_MARKS)[number];
 
 const MARKS = { point: '.', comma: ',' } as const;
 

@@ -65,7 +65,8 @@ function compareSides(
  * `other_card`: the same credits at other prices. `other_currency`: an invoice line has the symbol or code of another
  * currency.
  */
-export type Cause = 'late_usage' | 'correction' | 'manual' | 'rounding' | 'other_card' | 'other_currency';
+export const CAUSES = ['late_usage', 'correction', 'manual', 'rounding', 'other_card', 'other_currency'] as const;
+export type Cause = (typeof CAUSES)[number];
 
 export interface DifferenceContext {
   /** The number of the tenant's lines in the currency. */

@@ -1,8 +1,8 @@
-import { UsageError } from '../../core/errors.ts';
-import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { endWorkspace, resumeWorkspace } from '../../operations/workspaces/end-workspace.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION } from '../shared/options.ts';
 
 export function workspaceCommand(cli: CliContext): CliCommand {
@@ -31,18 +31,18 @@ function endCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger workspace end ws-123 --note "contract ended in October"')
     .action((id: string, options: EndOptions) =>
       cli.withContext(async (context) => {
-        const { elsewhere = false, by = systemUser() } = options;
-        const note = requireNote(options.note, 'end');
-        const writer = await context.existingWriter();
-        const request = { workspaceId: id, note, elsewhere, by, nowMs: cli.now() };
-        const { seq, digest, notifications, checkpointFault } = await writer.retireWorkspace(request);
-        const action = elsewhere ? 'elsewhere' : 'end';
-        cli.printResult({ workspace_id: id, action, link: seq, head_digest: digest, notifications }, [
+        const { elsewhere = false, note = '' } = options;
+        const { document, notes } = await endWorkspace.run(scopeOf(context, options), {
+          workspace: id,
+          note,
+          elsewhere,
+        });
+        cli.printResult(document, [
           `${inertText(id)} ended: this ledger no longer reads it, and keeps its history`,
-          notificationWords(notifications, elsewhere),
-          `head digest ${digest}`,
+          notificationWords(document.notifications, elsewhere),
+          `head digest ${document.head_digest}`,
         ]);
-        cli.noteCheckpoint(checkpointFault);
+        cli.noteAll(notes);
       }),
     );
 }
@@ -63,20 +63,13 @@ function resumeWorkspaceCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger workspace resume ws-123 --note "ended by mistake"')
     .action((id: string, options: EndOptions) =>
       cli.withContext(async (context) => {
-        const note = requireNote(options.note, 'resume');
-        const writer = await context.existingWriter();
-        const request = { workspaceId: id, note, by: options.by ?? systemUser(), nowMs: cli.now() };
-        const { seq, digest, checkpointFault } = await writer.resumeWorkspace(request);
-        cli.printResult({ workspace_id: id, action: 'resume', link: seq, head_digest: digest, notifications: 0 }, [
+        const input = { workspace: id, note: options.note ?? '' };
+        const { document, notes } = await resumeWorkspace.run(scopeOf(context, options), input);
+        cli.printResult(document, [
           `${inertText(id)} resumed: this ledger reads it again from its next run`,
-          `head digest ${digest}`,
+          `head digest ${document.head_digest}`,
         ]);
-        cli.noteCheckpoint(checkpointFault);
+        cli.noteAll(notes);
       }),
     );
-}
-
-function requireNote(note: string | undefined, command: string): string {
-  if (note?.trim()) return note;
-  throw new UsageError(`${command} needs --note`, 'add a reason, such as --note "contract ended in October"');
 }

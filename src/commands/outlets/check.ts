@@ -1,10 +1,10 @@
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import { chosenOutlets } from '../../operations/outlets/chosen-outlets.ts';
-import { checkOutlet, type OutletDifference } from '../../outlets/read-back.ts';
+import { checkOutlets } from '../../operations/outlets/check-outlets.ts';
+import type { OutletDifference } from '../../outlets/read-back.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
-import { requireStarted, withReceiver } from './chosen.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 
 export function checkOutletsCommand(cli: CliContext): CliCommand {
   return reportingCommand('check')
@@ -15,14 +15,10 @@ export function checkOutletsCommand(cli: CliContext): CliCommand {
     .action((text: string, name: string | undefined) =>
       cli.withContext(async (context) => {
         const period = parsePeriod(text);
-        const { connection } = context.reader();
-        const checks = [];
-        for (const outlet of chosenOutlets(context.config, name)) {
-          requireStarted(context, outlet.name);
-          const compare = (signal: AbortSignal) =>
-            withReceiver(context, outlet, (receiver) => checkOutlet({ outlet, receiver, connection }, period, signal));
-          checks.push({ name: outlet.name, period, ...(await withStopSignal(compare)) });
-        }
+        const document = await withStopSignal(async (signal) =>
+          checkOutlets.run(scopeOf(context, { signal }), { period, name }),
+        );
+        const checks = document.outlets;
         if (checks.some(({ differences }) => differences.length > 0)) cli.exitCode = EXIT.fault;
         const lines = checks.flatMap(({ name: outlet, customers, differences }) => [
           ...differences.map((difference) => `${outlet}: ${inertText(outletDifferenceText(difference))}`),
@@ -30,7 +26,7 @@ export function checkOutletsCommand(cli: CliContext): CliCommand {
             ? `${outlet}: cannot be compared, its receiver has no query API`
             : `${outlet}: ${counted(customers, 'customer')} compared, ${differences.length} differ`,
         ]);
-        cli.printResult({ outlets: checks }, lines);
+        cli.printResult(document, lines);
       }),
     );
 }

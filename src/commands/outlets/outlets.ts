@@ -1,15 +1,13 @@
-import { systemUser } from '../../core/process/system-user.ts';
 import { inertText } from '../../core/text/inert-text.ts';
-import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { requireOutlets } from '../../operations/outlets/chosen-outlets.ts';
 import { listOutlets } from '../../operations/outlets/list-outlets.ts';
+import { pauseOutlet, resumeOutlet } from '../../operations/outlets/pause-outlet.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION } from '../shared/options.ts';
 import { checkOutletsCommand } from './check.ts';
-import { requireStarted } from './chosen.ts';
 import { pushCommand } from './push.ts';
 import { settleCommand } from './settle.ts';
 import { startCommand } from './start.ts';
@@ -80,13 +78,10 @@ function pauseCommand(cli: CliContext): CliCommand {
     .requiredOption('--note <text>', 'reason')
     .option(...BY_OPTION)
     .examples('usage-ledger outlets pause billing --note "price change"')
-    .action((name: string, { note, by = systemUser() }: { note: string; by?: string }) =>
+    .action((name: string, { note, by }: { note: string; by?: string }) =>
       cli.withContext(async (context) => {
-        requireStarted(context, name);
-        const writer = await context.existingWriter();
-        const reason = `paused by ${by}: ${note}`;
-        await writer.pauseOutlet({ name, paused: 'hand', reason, nowMs: context.clock.now() });
-        cli.printResult({ name, state: 'paused', reason }, [`${name} paused`]);
+        const { document } = await pauseOutlet.run(scopeOf(context, { by }), { name, note });
+        cli.printResult(document, [`${name} paused`]);
       }),
     );
 }
@@ -107,18 +102,9 @@ function resumeOutletCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger outlets resume billing')
     .action((name: string, { taken = false, resend = false }: ResumeOptions) =>
       cli.withContext(async (context) => {
-        const before = requireStarted(context, name);
-        if (before.paused === null) {
-          cli.printResult({ name, state: 'sending' }, [`${name} is not paused`]);
-          return;
-        }
-        const writer = await context.existingWriter();
         const perhaps = taken ? 'taken' : resend ? 'resend' : 'ask';
-        await writer.resumeOutlet({ name, perhaps, nowMs: context.clock.now() });
-        const after = readOutlet(context.reader().connection, name);
-        const lookup =
-          after?.flightTo == null ? null : 'events of unknown delivery are looked up in the receiver first';
-        cli.printResult({ name, state: 'sending', perhaps }, [`${name} resumed`, lookup]);
+        const { document, notes } = await resumeOutlet.run(scopeOf(context), { name, perhaps });
+        cli.printResult(document, [document.perhaps === undefined ? null : `${name} resumed`, ...notes]);
       }),
     );
 }

@@ -1,6 +1,7 @@
 import { inertText } from '../../core/text/inert-text.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { explainMissingTenant } from '../../operations/tenants/missing-tenant.ts';
+import { quotedId } from '../../operations/tenants/similar-ids.ts';
 import { type CliContext, EXIT } from './cli-context.ts';
 
 /**
@@ -15,28 +16,14 @@ export function noteMissingTenant(
   const missing = tenantId === undefined ? null : explainMissingTenant(connection, { tenantId, workspaceId });
   if (tenantId === undefined || missing === null) return;
   if (missing.kind === 'elsewhere') {
-    cli.note(`  ${quoted(tenantId)} is in workspace ${missing.workspaces.slice(0, 3).map(inertText).join(', ')}`);
+    cli.note(`  ${quotedId(tenantId)} is in workspace ${missing.workspaces.slice(0, 3).map(inertText).join(', ')}`);
     return;
   }
   cli.exitCode = EXIT.failed;
   const near = missing.near.map(({ tenant_id, display_name }) =>
-    display_name === null ? quoted(tenant_id) : `${quoted(tenant_id)} (${inertText(display_name)})`,
+    display_name === null ? quotedId(tenant_id) : `${quotedId(tenant_id)} (${inertText(display_name)})`,
   );
   cli.note(
     near.length > 0 ? `  Did you mean ${near.join(' or ')}?` : '  See all tenants with `usage-ledger tenants list`.',
   );
-}
-
-/** Normalizes an id for comparison: ignores case, surrounding space and Unicode compatibility forms. */
-export function foldId(id: string): string {
-  return id.normalize('NFKC').trim().toLowerCase();
-}
-
-/** Returns a hint for an unknown id whose `foldId` matches a known tenant. */
-export function unknownTenantHint(id: string, known: string): string {
-  return `${quoted(id)} is not a known tenant. Did you mean ${quoted(known)}?`;
-}
-
-function quoted(id: string): string {
-  return inertText(JSON.stringify(id));
 }

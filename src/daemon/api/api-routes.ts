@@ -1,3 +1,4 @@
+import multipart from '@fastify/multipart';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { WallClock } from '../../core/clock.ts';
@@ -8,19 +9,22 @@ import type {
   AnyListOperation,
   ChangeOperation,
   DocumentOperation,
+  EnqueueSync,
   Operation,
   Scope,
 } from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { Context } from '../../wiring/context.ts';
+import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
 import type { Caller } from './callers.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { EntityTags, isListed } from './etags.ts';
-import { CSV_TYPE, JSON_TYPE, NDJSON_TYPE } from './media-types.ts';
+import { JSON_TYPE } from './media-types.ts';
 import { describeApi } from './openapi.ts';
 import { ApiError } from './problem.ts';
 import { inputReader, type PageInput } from './read-input.ts';
+import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
 import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
 import { RowStreams } from './row-stream.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -37,6 +41,7 @@ export interface ApiOptions {
   version: string;
   /** The most requests of one caller in a minute. */
   requestsPerMinute: number;
+  enqueueSync: EnqueueSync;
 }
 
 declare module 'fastify' {
@@ -72,6 +77,7 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
       done(new ApiError(400, 'bad_request', 'the body is not JSON', { hint: 'send one JSON object' }));
     }
   });
+  await api.register(multipart, { limits: UPLOAD_LIMITS });
   const description = describeApi(OPERATIONS, options.version);
   const text = renderJson(description);
   const page = referencePage(OPERATIONS, options.version);
@@ -97,16 +103,27 @@ function addRoute(api: FastifyInstance, operation: Operation, answers: Answers):
     exposeHeadRoute: false,
     async handler(request, reply) {
       const caller = requireRole(request.caller, operation);
-      const { input, page } = readInput(request);
+      const { input, page } = readInput(request, await formOf(operation, request));
       const scope = answers.scopeOf(caller, request);
       if (operation.kind === 'change') return answers.applyChange(operation, scope, { reply, input });
-      if (operation.kind === 'document') return answers.sendDocument(operation, scope, { request, reply, input });
-      const accepted = request.headers.accept ?? '';
-      if (accepted.includes(NDJSON_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'ndjson');
-      if (accepted.includes(CSV_TYPE)) return answers.sendStream(operation, scope, { reply, input }, 'csv');
+      const { format: parameter } = request.query as { format?: unknown };
+      const format = requestedFormat(operation, parameter, request.headers.accept ?? '');
+      if (operation.kind === 'document') {
+        return answers.sendDocument(operation, scope, { request, reply, input, format });
+      }
+      if (format !== 'json') return answers.sendStream(operation, scope, { reply, input, format });
       return answers.sendPage(operation, scope, { request, reply, input, page });
     },
   });
+}
+
+/** Returns the fields of a form; null if the operation takes JSON. */
+async function formOf({ upload, name }: Operation, request: FastifyRequest): Promise<Record<string, unknown> | null> {
+  const isForm = request.isMultipart();
+  if (upload !== undefined && isForm) return readUpload(request, upload);
+  if (upload === undefined && !isForm) return null;
+  const type = upload === undefined ? 'application/json' : 'multipart/form-data';
+  throw new ApiError(415, 'media_type', `${name} does not take this content type`, { hint: `send ${type}` });
 }
 
 function requireRole(caller: Caller | null, { name, role }: Operation): Caller {
@@ -146,14 +163,19 @@ class Answers {
       connection: context.reader().connection,
       actor: { name: caller.name, kind: 'token' },
       signal: gone.signal,
+      enqueueSync: this.#options.enqueueSync,
     };
   }
 
   async sendDocument(
     operation: DocumentOperation<Operation['input'], object>,
     scope: Scope,
-    { request, reply, input }: Asked,
+    { request, reply, input, format }: Asked & { format: AnswerFormat },
   ): Promise<FastifyReply> {
+    if (format === 'html') {
+      const page = [...(operation.page?.(await operation.run(scope, input)) ?? [])].join('');
+      return asFile(reply, operation.name, 'html').send(this.#options.context.redact(page));
+    }
     // A tag belongs to an address; the answer to a POST depends on its body, too.
     const hasTag = request.method === 'GET';
     if (hasTag && this.#isCurrent(request, reply)) return reply;
@@ -172,7 +194,10 @@ class Answers {
     const { document, applied, notes } = await operation.run(scope, input);
     const snapshot = readSnapshot(scope.connection, workspaceOf(input));
     const body = renderJson({ ...document, applied, notes, snapshot });
-    return reply.type(JSON_TYPE).send(this.#options.context.redact(body));
+    return reply
+      .code(operation.http.status ?? 200)
+      .type(JSON_TYPE)
+      .send(this.#options.context.redact(body));
   }
 
   sendPage(
@@ -200,15 +225,13 @@ class Answers {
     return this.#send({ request, reply, input }, { document, snapshot, version });
   }
 
-  sendStream(
+  async sendStream(
     operation: AnyListOperation,
     scope: Scope,
-    { reply, input }: Omit<Asked, 'request'>,
-    format: 'ndjson' | 'csv',
-  ): FastifyReply {
-    const stream = this.#streams.start(operation, scope, input, format);
-    const type = format === 'csv' ? `${CSV_TYPE}; charset=utf-8` : NDJSON_TYPE;
-    return reply.header('cache-control', 'no-store').type(type).send(stream);
+    { reply, input, format }: Omit<Asked, 'request'> & { format: FileFormat },
+  ): Promise<FastifyReply> {
+    const stream = await this.#streams.start(operation, scope, input, format);
+    return asFile(reply, operation.title, format).send(stream);
   }
 
   #isCurrent(request: FastifyRequest, reply: FastifyReply): boolean {
@@ -229,6 +252,13 @@ class Answers {
     if (isListed(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
   }
+}
+
+/** Files other than streams of lines are downloads: a page among them has a script of its own. */
+function asFile(reply: FastifyReply, name: string, format: FileFormat): FastifyReply {
+  reply.header('cache-control', 'no-store').type(mediaTypeOf(format));
+  if (format === 'csv' || format === 'ndjson') return reply;
+  return reply.header('content-disposition', `attachment; filename="${name.replaceAll('.', '-')}.${format}"`);
 }
 
 function addressOf({ url }: FastifyRequest): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operation } from '../../operations/operation.ts';
-import { CSV_TYPE, NDJSON_TYPE } from './media-types.ts';
+import { type FileFormat, formatsOf, mediaTypeOf } from './answer-format.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from './read-input.ts';
 import { snapshotSchema } from './snapshot.ts';
 
@@ -85,6 +85,7 @@ function describeOperation(operation: Operation): Json {
       ? []
       : others.map((field) => parameter(field, 'query', properties[field] ?? {}, required.includes(field)))),
     ...(operation.kind === 'list' ? PAGE_PARAMETERS : []),
+    ...formatParameter(operation),
   ];
   const body: Json = {
     type: 'object',
@@ -99,13 +100,24 @@ function describeOperation(operation: Operation): Json {
     description: `Needs the role \`${role}\`.${from}`,
     tags: [tagOf(operation)],
     parameters,
-    ...(hasBody ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(hasBody ? { requestBody: { content: { [bodyType(operation)]: { schema: body } } } } : {}),
     responses: {
-      '200': success(operation),
+      [String(http.status ?? 200)]: success(operation),
       ...(hasBody ? {} : { '304': { description: 'Not changed' } }),
       ...problems(),
     },
   };
+}
+
+function formatParameter(operation: Operation): Json[] {
+  const formats = formatsOf(operation);
+  if (formats.length === 1) return [];
+  const description = 'the format of the answer; without it, the Accept header decides';
+  return [parameter('format', 'query', { type: 'string', enum: formats, description }, false)];
+}
+
+function bodyType({ upload }: Operation): string {
+  return upload === undefined ? 'application/json' : 'multipart/form-data';
 }
 
 const PAGE_PARAMETERS: readonly Json[] = [
@@ -124,9 +136,8 @@ function parameter(name: string, place: 'path' | 'query', { description, ...sche
 
 function success(operation: Operation): Json {
   const content: Record<string, Json> = { 'application/json': { schema: documentSchema(operation) } };
-  if (operation.kind === 'list') {
-    content[NDJSON_TYPE] = { schema: { type: 'string', description: 'all rows, one on each line' } };
-    if (operation.columns !== null) content[CSV_TYPE] = { schema: { type: 'string', description: 'all rows' } };
+  for (const format of formatsOf(operation)) {
+    if (format !== 'json') content[mediaTypeOf(format).split(';')[0] ?? ''] = { schema: FILE_SCHEMAS[format] };
   }
   return {
     description: operation.kind === 'list' ? 'A page of rows' : 'The document',
@@ -134,6 +145,14 @@ function success(operation: Operation): Json {
     content,
   };
 }
+
+const FILE_SCHEMAS: Readonly<Record<FileFormat, Json>> = {
+  ndjson: { type: 'string', description: 'all rows, one on each line' },
+  csv: { type: 'string', description: 'all rows' },
+  xlsx: { type: 'string', format: 'binary', description: 'all rows in a workbook' },
+  parquet: { type: 'string', format: 'binary', description: 'all rows in a Parquet file' },
+  html: { type: 'string', description: 'a page to print' },
+};
 
 const ETAG_HEADER: Json = { ETag: { description: 'changes when the answer does', schema: { type: 'string' } } };
 

@@ -13,18 +13,21 @@ export interface PageInput {
 }
 
 /** Returns a function that reads the input of an operation from path, query and body. Throws `bad_request`. */
-export function inputReader(operation: Operation): (request: FastifyRequest) => {
-  input: Record<string, unknown>;
-  page: PageInput;
-} {
+export function inputReader(
+  operation: Operation,
+): (
+  request: FastifyRequest,
+  form: Record<string, unknown> | null,
+) => { input: Record<string, unknown>; page: PageInput } {
   const kinds = fieldKinds(operation.input);
-  return (request) => {
-    const { limit, cursor, ...query } = request.query as Record<string, unknown>;
+  return (request, form) => {
+    const { limit, cursor, format: _format, ...query } = request.query as Record<string, unknown>;
     const isList = operation.kind === 'list';
     const given: Record<string, unknown> = {};
     const texts = { ...query, ...(isList ? {} : definedOf({ limit, cursor })), ...(request.params as object) };
     for (const [field, text] of Object.entries(texts)) given[field] = fieldValue(text, kinds.get(field));
-    if (isGroup(request.body)) Object.assign(given, withoutFields(request.body, texts));
+    if (form !== null) Object.assign(given, withoutFields(formValues(form, kinds), texts));
+    else if (isGroup(request.body)) Object.assign(given, withoutFields(request.body, texts));
     else if (request.body !== undefined && request.body !== null) {
       throw new ApiError(400, 'bad_request', 'the body is not a JSON object', {
         hint: 'send the fields as one object',
@@ -67,6 +70,11 @@ function fieldKinds(input: z.ZodObject): Map<string, FieldKind> {
       return [field, type === 'boolean' || type === 'integer' || type === 'array' ? type : 'text'] as const;
     }),
   );
+}
+
+/** The fields of a form are texts, besides its file. */
+function formValues(form: Record<string, unknown>, kinds: Map<string, FieldKind>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(form).map(([field, text]) => [field, fieldValue(text, kinds.get(field))]));
 }
 
 function fieldValue(text: unknown, kind: FieldKind | undefined): unknown {

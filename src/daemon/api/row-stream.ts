@@ -2,11 +2,12 @@ import { Readable } from 'node:stream';
 import { escapeRisky, stringifyExact } from '../../core/text/exact-json.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
-import type { AnyListOperation, RowKey, Scope } from '../../operations/operation.ts';
+import { ALL_ROWS, type AnyListOperation, type RowKey, type Scope } from '../../operations/operation.ts';
 import type { SheetColumn, SheetValue } from '../../reports/formats/columns.ts';
 import { csvPieces } from '../../reports/formats/csv.ts';
-import { NDJSON_TYPE } from './media-types.ts';
+import type { FileFormat } from './answer-format.ts';
 import { ApiError } from './problem.ts';
+import { makeSheetFile } from './sheet-files.ts';
 
 /** Each stream holds a read transaction, which keeps the write-ahead log from shrinking. */
 const MAX_STREAMS = 4;
@@ -15,19 +16,32 @@ const ROWS_PER_PAGE = 500;
 
 /** Answers that have all rows of a listing. Each reads one state of the ledger, on a connection of its own. */
 export class RowStreams {
-  #open = 0;
+  #count = 0;
   readonly #redact: Redactor;
 
   constructor(redact: Redactor) {
     this.#redact = redact;
   }
 
-  /** Starts a stream as lines of JSON or as CSV. Throws `streams_busy` if too many are open. */
-  start(operation: AnyListOperation, scope: Scope, input: object, format: 'ndjson' | 'csv'): Readable {
-    if (format === 'csv' && operation.columns === null) {
-      throw new ApiError(406, 'not_acceptable', `${operation.name} has no CSV`, { hint: `accept ${NDJSON_TYPE}` });
+  /**
+   * Returns all rows of a listing, or its printable page, as a stream. Throws `streams_busy` if too many are open. A
+   * workbook and a Parquet file are complete before the stream begins.
+   */
+  async start(operation: AnyListOperation, scope: Scope, input: object, format: FileFormat): Promise<Readable> {
+    const { own, end } = this.#open(scope);
+    try {
+      const stream = await this.#streamOf(operation, own, input, format);
+      stream.once('close', end);
+      return stream;
+    } catch (error) {
+      end();
+      throw error;
     }
-    if (this.#open >= MAX_STREAMS) {
+  }
+
+  /** Opens a connection with a read transaction for a stream. `end` may be called twice. */
+  #open(scope: Scope): { own: Scope; end: () => void } {
+    if (this.#count >= MAX_STREAMS) {
       throw new ApiError(429, 'streams_busy', `${MAX_STREAMS} streams are open`, {
         hint: 'wait until one of them ends, or read pages with limit and cursor',
       });
@@ -39,16 +53,52 @@ export class RowStreams {
       actor: scope.actor,
       signal: scope.signal,
     };
-    this.#open += 1;
-    const pieces = format === 'csv' ? this.#csv(operation, own, input) : this.#lines(operation, own, input);
-    // Reads the first page now, so that a refusal is a problem and not a broken stream.
     reader.connection.exec('BEGIN');
-    const stream = Readable.from(pieces, { objectMode: false });
-    stream.once('close', () => {
-      this.#open -= 1;
+    this.#count += 1;
+    let hasEnded = false;
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#count -= 1;
       reader.close();
+    };
+    return { own, end };
+  }
+
+  async #streamOf(operation: AnyListOperation, own: Scope, input: object, format: FileFormat): Promise<Readable> {
+    if (format === 'csv') return Readable.from(this.#csv(operation, own, input), { objectMode: false });
+    if (format === 'ndjson') return Readable.from(this.#lines(operation, own, input), { objectMode: false });
+    if (format === 'html') return Readable.from(this.#page(operation, own, input), { objectMode: false });
+    let columns: readonly SheetColumn[] = [];
+    const pieces = this.#values(operation, own, input, (found) => {
+      columns = found;
     });
-    return stream;
+    const { signal } = own;
+    return makeSheetFile({ format, name: operation.title, pieces, columns: () => columns, signal });
+  }
+
+  /** Yields the values of each row as a line of JSON. */
+  async *#values(
+    operation: AnyListOperation,
+    scope: Scope,
+    input: object,
+    onColumns: (columns: readonly SheetColumn[]) => void,
+  ): AsyncGenerator<string> {
+    for await (const { rows, columns } of pagesOf(operation, scope, input)) {
+      onColumns(columns);
+      const lines = rows.map((row) => `${stringifyExact(valuesOf(row, columns))}\n`);
+      if (lines.length > 0) yield this.#redact(lines.join(''));
+    }
+  }
+
+  /** Yields a printable page, and lets the event loop turn between two pieces. */
+  async *#page(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<string> {
+    const listing = operation.run(scope, input as never, ALL_ROWS);
+    for (const piece of operation.page?.(listing) ?? []) {
+      scope.signal.throwIfAborted();
+      yield this.#redact(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   async *#lines(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<string> {
@@ -61,7 +111,7 @@ export class RowStreams {
   async *#csv(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<string> {
     let isFirst = true;
     for await (const { rows, columns } of pagesOf(operation, scope, input)) {
-      const values = rows.map((row) => columns.map(({ name }) => plainValue((row as Record<string, unknown>)[name])));
+      const values = rows.map((row) => valuesOf(row, columns));
       const text = [...csvPieces({ name: operation.title, columns, rows: values }, {})].join('');
       // Each page is a CSV of its own; only the first keeps its header.
       yield this.#redact(isFirst ? text : text.slice(text.indexOf('\n') + 1));
@@ -99,6 +149,10 @@ function columnsOf(
   listing: { columns?: readonly SheetColumn[] },
 ): readonly SheetColumn[] {
   return columns === 'listing' ? (listing.columns ?? []) : (columns ?? []);
+}
+
+function valuesOf(row: object, columns: readonly SheetColumn[]): SheetValue[] {
+  return columns.map(({ name }) => plainValue((row as Record<string, unknown>)[name]));
 }
 
 function plainValue(value: unknown): SheetValue {

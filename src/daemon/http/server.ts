@@ -16,6 +16,7 @@ import type { Context } from '../../wiring/context.ts';
 import { API_PATH, type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
 import { callerOf } from '../api/callers.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
+import { enqueueManualRun } from '../manual-runs.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
@@ -304,7 +305,13 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
     overview: () => readOverview(context, probe, measured),
     queues,
     apiTokens: () => config().http.tokens,
-    api: { context, clock, version, requestsPerMinute: REQUESTS_PER_MINUTE },
+    api: {
+      context,
+      clock,
+      version,
+      requestsPerMinute: REQUESTS_PER_MINUTE,
+      enqueueSync: enqueueManualRun(queue),
+    },
     reports: {
       workspaces: () => config().workspaces,
       maker: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),

@@ -1,7 +1,7 @@
 import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../store/ledger-db.ts';
-import { query } from '../store/schema/drizzle.ts';
-import { acts } from '../store/schema/workspace-tables.ts';
+import { and, desc, eq, inArray, query } from '../store/schema/drizzle.ts';
+import { acts, workspaces } from '../store/schema/workspace-tables.ts';
 import { changesToCover, createLinkDigests, headOfChain } from './runs/digest.ts';
 
 export interface ActRequest {
@@ -41,4 +41,17 @@ export function appendAct(connection: LedgerDb, request: ActRequest): ActLink {
     .values({ ...link, workspaceKey, digest })
     .run();
   return { seq: link.actSeq, digest };
+}
+
+/** Returns the last act that ended or resumed a workspace; null if there is none. */
+export function lastRetirementAct(connection: LedgerDb, workspaceId: string): typeof acts.$inferSelect | null {
+  const found = query(connection)
+    .select({ act: acts })
+    .from(acts)
+    .innerJoin(workspaces, eq(workspaces.workspaceKey, acts.workspaceKey))
+    .where(and(eq(workspaces.workspaceId, workspaceId), inArray(acts.action, ['end', 'elsewhere', 'resume'])))
+    .orderBy(desc(acts.actSeq))
+    .limit(1)
+    .get();
+  return found?.act ?? null;
 }

@@ -1,3 +1,4 @@
+import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type NearTenant, nearTenants, workspacesOfTenant } from '../../reports/queries/tenants.ts';
 
@@ -16,4 +17,9 @@ export function explainMissingTenant(
   const known = workspacesOfTenant(connection, tenantId);
   if (known.length === 0) return { kind: 'unknown', near: nearTenants(connection, tenantId, workspaceId) };
   return workspaceId === undefined || known.includes(workspaceId) ? null : { kind: 'elsewhere', workspaces: known };
+}
+
+export function unknownTenant(workspaceId: string, tenantId: string): AppError {
+  const message = `workspace ${JSON.stringify(workspaceId)} has no tenant ${JSON.stringify(tenantId)}`;
+  return new AppError('unknown_tenant', message, { hint: 'see `usage-ledger tenants list`' });
 }

@@ -5,6 +5,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type Filters, whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 import { storedMonths } from './stored-months.ts';
+import { type TenantRange, tenantRanges } from './tenant-ranges.ts';
 
 /** The kinds of the columns of the `finance_*` views, by column name in any view. All others are text. */
 const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
@@ -118,6 +119,16 @@ const MONTHLY_VIEWS: readonly string[] = [
   'finance_usage',
 ];
 
+/** Monthly views that SQLite would compute and sort as a whole for each page: they are read by ranges of tenants, too. */
+const VIEWS_BY_TENANT: readonly string[] = [
+  'finance_charge_lines',
+  'finance_charges',
+  'finance_daily',
+  'finance_history',
+  'finance_month_to_date',
+  'finance_period_changes',
+];
+
 /** The place of a row: the values of the columns that its view is sorted by, and how many earlier rows have the same. */
 export interface ViewPlace {
   values: readonly SheetValue[];
@@ -142,7 +153,7 @@ export function viewPage(
   // Rows with the values of the place come again, and are skipped by their number.
   const skipped = after === null ? 0 : after.repeated + 1;
   const found: (readonly SheetValue[])[] = [];
-  for (const part of partsOf(connection, view, { filters, selection, order, after })) {
+  for (const part of partsOf(connection, view, { filters, selection, order, after, limit })) {
     const left = limit + skipped - found.length;
     if (left <= 0) break;
     found.push(...readRows(connection, { view, columns, order }, { ...part, limit: left }));
@@ -176,9 +187,10 @@ function* partsOf(
     selection: Filters;
     order: readonly string[];
     after: ViewPlace | null;
+    limit: number;
   },
 ): Generator<Part> {
-  const { filters, selection, order, after } = wanted;
+  const { filters, selection, order, after, limit } = wanted;
   if (!MONTHLY_VIEWS.includes(view)) {
     yield conditionOf(selection, order, after);
     return;
@@ -188,12 +200,27 @@ function* partsOf(
   for (const month of storedMonths(connection, { ...filters, from })) {
     const isFirst = month.workspace_id === workspaceId && month.period === period;
     const monthly = { ...selection, workspace_id: month.workspace_id, period: month.period };
-    yield conditionOf(
-      monthly,
-      order.slice(2),
-      isFirst && after !== null ? { ...after, values: after.values.slice(2) } : null,
-    );
+    const place = isFirst && after !== null ? { ...after, values: after.values.slice(2) } : null;
+    if (!VIEWS_BY_TENANT.includes(view) || filters.tenantId !== undefined) {
+      yield conditionOf(monthly, order.slice(2), place);
+      continue;
+    }
+    const from = place === null ? null : String(place.values[0]);
+    let rest: ViewPlace | null = place;
+    for (const range of tenantRanges(connection, { workspaceId: month.workspace_id, from, count: limit })) {
+      yield withRange(conditionOf(monthly, order.slice(2), rest), range);
+      rest = null;
+    }
   }
+}
+
+/** Adds a range of tenants to a condition. The upper bound belongs to the next range. */
+function withRange({ where, values }: Part, { from, to }: TenantRange): Part {
+  const bounds = [from === null ? [] : ['tenant_id >= ?'], to === null ? [] : ['tenant_id < ?']].flat();
+  return {
+    where: [where, ...bounds].join(' AND '),
+    values: [...values, ...[from, to].filter((bound) => bound !== null)],
+  };
 }
 
 /** Returns the condition for rows whose sort columns are at or after the values of a place. Null sorts first. */

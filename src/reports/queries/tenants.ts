@@ -46,6 +46,11 @@ export function namedTenants(
   return rows;
 }
 
+/** Returns one tenant with its names; null if the workspace does not have it. */
+export function namedTenant(connection: LedgerDb, workspaceId: string, tenantId: string): NamedTenantRow | null {
+  return tenantsWhere(connection, { workspaceId, tenantId, limit: 1 })[0] ?? null;
+}
+
 function workspacesFrom(connection: LedgerDb, first: string): string[] {
   const { workspaceId } = workspaces;
   const found = query(connection).select({ workspaceId }).from(workspaces).where(gte(workspaceId, first));
@@ -57,9 +62,14 @@ function workspacesFrom(connection: LedgerDb, first: string): string[] {
 
 function tenantsWhere(
   connection: LedgerDb,
-  wanted: { workspaceId: string | undefined; afterId?: string | undefined; limit: number | undefined },
+  wanted: {
+    workspaceId: string | undefined;
+    tenantId?: string;
+    afterId?: string | undefined;
+    limit: number | undefined;
+  },
 ): NamedTenantRow[] {
-  const { where, values } = whereClause({ workspace_id: wanted.workspaceId });
+  const { where, values } = whereClause({ workspace_id: wanted.workspaceId, tenant_id: wanted.tenantId });
   const rows = connection
     .prepare(
       `SELECT workspace_id, tenant_id, display_name, external_ref, labels, first_seen_at

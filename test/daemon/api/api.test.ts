@@ -15,7 +15,7 @@ describe('the HTTP API', () => {
       const world = await worldOfOperations();
       const { ask } = await serveApi(world);
       const input = inputOf(name, world);
-      const { status, json, text } = await ask(...requestOf(operation.http, input));
+      const { status, json, text } = await ask(...requestOf(operation, input));
       expect([status, status === 200 ? '' : text]).toEqual([200, '']);
       const { snapshot, next_cursor, ...document } = json;
       expect(snapshot).toEqual({
@@ -33,7 +33,9 @@ describe('the HTTP API', () => {
   it('gives a listing in pages that lose and repeat no row, and ends with a null cursor', async () => {
     const world = await worldOfOperations();
     const { ask } = await serveApi(world);
-    for (const path of ['/v1/usage', '/v1/tenants', '/v1/exports/history', '/v1/exports/alert_events', '/v1/runs']) {
+    const resources = ['usage', 'tenants', 'runs', 'changes', 'charges', 'exports/history', 'exports/alert_events'];
+    const views = ['exports/charge_lines', 'exports/daily'];
+    for (const path of [...resources, ...views].map((name) => `/v1/${name}`)) {
       const whole = (await ask(path)).json.rows;
       expect(whole.length, path).toBeGreaterThan(1);
       const rows: unknown[] = [];

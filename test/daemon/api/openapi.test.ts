@@ -30,7 +30,7 @@ it('answers every operation as its description says', async () => {
     const validate = ajv.getSchema(place);
     expect(validate, name).toBeDefined();
     // A double is near enough for the types: that every digit is there is tested elsewhere.
-    validate?.(JSON.parse((await ask(...requestOf(http, inputOf(name, world)))).text));
+    validate?.(JSON.parse((await ask(...requestOf({ http }, inputOf(name, world)))).text));
     expect([name, validate?.errors ?? null]).toEqual([name, null]);
   }
 });

@@ -6,7 +6,7 @@ import type { Config } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import { startHttp } from '../../../src/daemon/http/server.ts';
-import type { HttpRoute } from '../../../src/operations/operation.ts';
+import type { EnqueueSync, Operation } from '../../../src/operations/operation.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import { parseJson, type World } from '../../commands/world.ts';
@@ -23,6 +23,7 @@ export const PAGES_TOKEN = 'the-token-of-the-pages-123456';
 export interface ApiAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
+  bytes: Buffer;
   text: string;
   /** The document, with integers beyond 2^53 as bigints. */
   json: ReturnType<typeof parseJson>;
@@ -61,13 +62,23 @@ export async function serveApi(world: World, { requestsPerMinute = 1200 } = {}):
     version: '1.2.3',
     probe: probeOf(),
     queues: [],
-    api: { context, clock, version: '1.2.3', requestsPerMinute },
+    api: { context, clock, version: '1.2.3', requestsPerMinute, enqueueSync: queueOfRuns() },
   });
   onTestFinished(async () => {
     await server.close();
     await context.close();
   });
   return { url: server.url, context, ask: (path, question) => ask(server.url, path, question) };
+}
+
+/** A queue that nobody works on: each workspace has one waiting run at most. */
+export function queueOfRuns(): EnqueueSync {
+  const waiting = new Set<string>();
+  return async (workspaceId) => {
+    const answer = waiting.has(workspaceId) ? 'exists' : 'added';
+    waiting.add(workspaceId);
+    return answer;
+  };
 }
 
 async function ask(
@@ -81,19 +92,22 @@ async function ask(
     ...(agent === undefined ? {} : { agent }),
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': Buffer.isBuffer(body) ? FORM_TYPE : 'application/json' }),
       ...headers,
     },
   });
-  sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+  sent.end(body === undefined ? undefined : isRaw(body) ? body : JSON.stringify(body));
   const [response] = await once(sent, 'response');
-  let text = '';
-  for await (const chunk of response.setEncoding('utf8')) text += chunk;
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const text = bytes.toString('utf8');
   const isJson = /json;|json$/.test(String(response.headers['content-type'] ?? '')) && text !== '';
   const isLines = String(response.headers['content-type'] ?? '').includes('ndjson');
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
+    bytes,
     text,
     json: isJson && !isLines ? parseJson(text) : null,
   };
@@ -101,7 +115,7 @@ async function ask(
 
 /** The request of an operation with these values: in the address, or in the body of a POST. */
 export function requestOf(
-  { method, path }: HttpRoute,
+  { http: { method, path }, upload }: Pick<Operation, 'http' | 'upload'>,
   input: Readonly<Record<string, unknown>>,
 ): [path: string, question: ApiQuestion] {
   if (method === 'GET') return [addressOf(path, input as Record<string, string>), {}];
@@ -111,7 +125,29 @@ export function requestOf(
     delete body[field];
     return encodeURIComponent(value);
   });
-  return [`/v1${filled}`, { method, body }];
+  return [`/v1${filled}`, { method, body: upload === undefined ? body : formOf(body) }];
+}
+
+const BOUNDARY = 'boundary-of-this-test';
+const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+
+/** A form as a browser sends it. A file is an object with name and bytes. */
+function formOf(fields: Readonly<Record<string, unknown>>): Buffer {
+  const parts = Object.entries(fields).flatMap(([name, value]) => {
+    const { name: file, bytes } = (typeof value === 'object' ? value : {}) as { name?: string; bytes?: Buffer };
+    const head = `content-disposition: form-data; name="${name}"${file === undefined ? '' : `; filename="${file}"`}`;
+    const type = file === undefined ? '' : '\r\ncontent-type: application/octet-stream';
+    return [
+      Buffer.from(`--${BOUNDARY}\r\n${head}${type}\r\n\r\n`),
+      bytes ?? Buffer.from(String(value)),
+      Buffer.from('\r\n'),
+    ];
+  });
+  return Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]);
+}
+
+function isRaw(body: unknown): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body);
 }
 
 /** The address of an operation with these values. */

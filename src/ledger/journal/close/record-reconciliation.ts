@@ -2,7 +2,8 @@ import { AppError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { invoiceNumbers, periodEvents, reconciliations } from '../../store/schema/billing-tables.ts';
-import { eq, query } from '../../store/schema/drizzle.ts';
+import { and, desc, eq, query } from '../../store/schema/drizzle.ts';
+import { acts } from '../../store/schema/workspace-tables.ts';
 import { findPeriodOf, findTenant } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { headOfChain } from '../runs/digest.ts';
@@ -66,4 +67,33 @@ export function recordReconciliation(connection: LedgerDb, request: Reconciliati
       return appendAct(connection, { workspaceId, workspaceKey, action: 'reconcile', by, note, nowMs });
     })
     .immediate();
+}
+
+/** Returns the link of an equal reconciliation of the current close by the same actor; null if there is none. */
+export function reconciliationOf(connection: LedgerDb, request: ReconciliationRequest): ActLink | null {
+  const found = findPeriodOf(connection, request.workspaceId, request.period);
+  if (found?.closedSeq == null) return null;
+  const { matched, missing, extra, different } = reconciliations;
+  const isSameResult = and(
+    eq(reconciliations.closeSeq, found.closedSeq),
+    eq(reconciliations.periodKey, found.periodKey),
+    eq(reconciliations.fileName, request.file.name),
+    eq(reconciliations.fileSha256, request.file.sha256),
+    eq(matched, request.counts.matched),
+    eq(missing, request.counts.missing),
+    eq(extra, request.counts.extra),
+    eq(different, request.counts.different),
+    eq(reconciliations.tolerance, request.tolerance),
+    eq(reconciliations.amounts, JSON.stringify(request.amounts)),
+  );
+  const isSameAct = and(eq(acts.actor, request.by), eq(acts.note, request.note));
+  const link = query(connection)
+    .select({ seq: acts.actSeq, digest: acts.digest })
+    .from(reconciliations)
+    .innerJoin(acts, eq(acts.actSeq, reconciliations.actSeq))
+    .where(and(isSameResult, isSameAct))
+    .orderBy(desc(acts.actSeq))
+    .limit(1)
+    .get();
+  return link ?? null;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../billing/reconcile/reconcile.ts';
 import { isPeriodCharge } from '../../billing/statement/billed.ts';
 import type { StatementDocument } from '../../billing/statement/document.ts';
-import { AppError, UsageError } from '../../core/errors.ts';
+import { AppError, InputError } from '../../core/errors.ts';
 import { isCurrency } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import type { Table, TableRow } from '../../input-files/table.ts';
@@ -24,7 +24,7 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { readCreditReadings } from '../../reports/queries/usage.ts';
 import type { Context } from '../../wiring/context.ts';
-import { foldId, unknownTenantHint } from '../shared/missing-tenant.ts';
+import { foldId, unknownTenantHint } from '../tenants/similar-ids.ts';
 
 export interface MappedColumns extends InvoiceColumns {
   /** The column with tenant ids, or with the references that the ledger has for tenants. */
@@ -145,7 +145,7 @@ const TOTAL_ROW = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|su
 
 /**
  * Reads invoice lines from the rows of a table by the mapped columns. `currency` applies to a file without a currency
- * column. A totals row is checked against the other rows and skipped. Throws UsageError with the cell that cannot be read,
+ * column. A totals row is checked against the other rows and skipped. Throws InputError with the cell that cannot be read,
  * and for a file that has only totals.
  */
 export function readInvoices(
@@ -155,8 +155,8 @@ export function readInvoices(
 ): InvoiceLine[] {
   const { tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, signColumn } = columns;
   const readAmount = amountColumn === undefined ? null : amountsIn(rows, amountColumn, columns);
-  const refuse = (row: TableRow, column: string, why: string, hint: string): never => {
-    throw new UsageError(`${place(row, column)}: ${JSON.stringify(row.record[column])} ${why}`, hint);
+  const refuse = (row: TableRow, column: string, why: string, hint: Hint): never => {
+    throw new InputError(() => `${place(row, column)}: ${JSON.stringify(row.record[column])} ${why}`, hint);
   };
   const lineOf = (row: TableRow): InvoiceLine => {
     const { record } = row;
@@ -207,9 +207,11 @@ export function readInvoices(
 }
 
 const NOT_MINOR_UNITS = ['is not an amount in minor units', 'use whole numbers, such as 123450'] as const;
-const AMOUNT_FAULTS: Readonly<Record<AmountFault, readonly [why: string, hint: string]>> = {
+type Hint = ConstructorParameters<typeof InputError>[1];
+
+const AMOUNT_FAULTS: Readonly<Record<AmountFault, readonly [why: string, hint: Hint]>> = {
   not_an_amount: ['is not an amount', 'use amounts such as 1234.50'],
-  ambiguous: ['is ambiguous', 'add --decimal point or --decimal comma'],
+  ambiguous: ['is ambiguous', (nameOf) => `add ${nameOf('decimal')} point or ${nameOf('decimal')} comma`],
   too_fine: ['has more decimals than the currency', 'round it, in a workbook with =ROUND(...,2)'],
 };
 

@@ -2,14 +2,14 @@ import type { OutletConfig } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 import { type OutletRow, readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { chosenOutlet } from '../../operations/outlets/chosen-outlets.ts';
 import { openReceiver } from '../../outlets/open-receiver.ts';
 import type { Receiver } from '../../outlets/receiver.ts';
-import type { Context } from '../../wiring/context.ts';
+import type { Scope } from '../operation.ts';
+import { chosenOutlet } from './chosen-outlets.ts';
 
 /** Returns the ledger's record of a started outlet, also when it is no longer configured. Throws UsageError otherwise. */
-export function requireStarted(context: Context, name: string): OutletRow {
-  const row = readOutlet(context.reader().connection, name);
+export function requireStarted({ context, connection }: Scope, name: string): OutletRow {
+  const row = readOutlet(connection, name);
   if (row !== undefined) return row;
   chosenOutlet(context.config, name);
   throw new UsageError(
@@ -19,12 +19,11 @@ export function requireStarted(context: Context, name: string): OutletRow {
 }
 
 export async function withReceiver<T>(
-  context: Context,
+  { context, connection }: Scope,
   outlet: OutletConfig,
   use: (receiver: Receiver) => Promise<T>,
 ): Promise<T> {
   const { clock, config, redact, outletDispatcher: dispatcher } = context;
-  const { connection } = context.reader();
   const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };
   const { receiver, close } = openReceiver(outlet, deps);
   try {

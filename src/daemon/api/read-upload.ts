@@ -1,0 +1,37 @@
+import type { MultipartFile } from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import type { InputFile } from '../../input-files/input-file.ts';
+import { ApiError } from './problem.ts';
+
+/** Limits of a `multipart/form-data` request. Files are read into memory. */
+export const UPLOAD_LIMITS = {
+  fileSize: 16 * 1024 * 1024,
+  files: 1,
+  fields: 40,
+  fieldSize: 16_384,
+  fieldNameSize: 100,
+} as const;
+
+/** Reads the fields of a form, with its file as the field `fileField`. Throws ApiError for a file under another name. */
+export async function readUpload(request: FastifyRequest, fileField: string): Promise<Record<string, unknown>> {
+  const fields: Record<string, unknown> = {};
+  for await (const part of request.parts()) {
+    const { fieldname: name } = part;
+    if (Object.hasOwn(fields, name)) throw refused(`${name} is given twice`);
+    if (part.type === 'file') {
+      if (name !== fileField) throw refused(`${name} is a file; the file is expected as ${fileField}`);
+      fields[name] = await fileOf(part);
+    } else {
+      fields[name] = part.value;
+    }
+  }
+  return fields;
+}
+
+async function fileOf(part: MultipartFile): Promise<InputFile> {
+  return { name: part.filename, bytes: await part.toBuffer() };
+}
+
+function refused(message: string): ApiError {
+  return new ApiError(400, 'bad_request', message, { hint: 'see /api for the fields of this path' });
+}

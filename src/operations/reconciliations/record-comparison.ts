@@ -1,0 +1,52 @@
+import { reconciliationOf } from '../../ledger/journal/close/record-reconciliation.ts';
+import { checkpointNotes } from '../checkpoint-notes.ts';
+import { actorText, type Scope } from '../operation.ts';
+import type { Compared } from './read-sides.ts';
+import { reconciledTotals } from './reconciliation-record.ts';
+
+interface RecordRequest {
+  period: string;
+  file: { name: string; sha256: string };
+  tolerance: string;
+  note: string;
+}
+
+/**
+ * Records a comparison as a link of the chain; returns the notes about it. If the same actor recorded the same result of the
+ * same file before, nothing is written.
+ */
+export async function recordComparison(
+  { context, connection, actor }: Scope,
+  { statement, customers, invoices, tenants, currencies }: Compared,
+  { period, file, tolerance, note }: RecordRequest,
+): Promise<string[]> {
+  const { tenants: counts, amounts } = reconciledTotals(tenants, currencies);
+  const named = invoices.filter(({ invoice, currency }) => invoice !== null && currency !== null);
+  const byTenant = Map.groupBy(
+    named.flatMap((line) => customers.tenantsOf(line.tenantId).map((tenantId) => ({ ...line, tenantId }))),
+    ({ tenantId, currency }) => JSON.stringify([tenantId, currency]),
+  );
+  const numbers = [...byTenant.values()].map((lines) => ({
+    tenantId: lines[0]?.tenantId ?? '',
+    currency: lines[0]?.currency ?? '',
+    number: [...new Set(lines.map(({ invoice }) => invoice))].join(', '),
+  }));
+  const workspaceId = statement.workspace_id;
+  const request = {
+    workspaceId,
+    period,
+    closeDigest: statement.head_digest ?? '',
+    file,
+    counts,
+    tolerance,
+    amounts,
+    numbers,
+    by: actorText(actor),
+    note,
+    nowMs: context.clock.now(),
+  };
+  const writer = await context.existingWriter();
+  const before = reconciliationOf(connection, request);
+  const link = before === null ? await writer.recordReconciliation(request) : { ...before, checkpointFault: null };
+  return [`${workspaceId}, ${period}: reconciliation recorded, head digest ${link.digest}`, ...checkpointNotes(link)];
+}

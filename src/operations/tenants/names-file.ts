@@ -1,0 +1,31 @@
+import type { InputFile } from '../../input-files/input-file.ts';
+import { readTable } from '../../input-files/read-table.ts';
+import { checkIds, type NameInput } from './import-names.ts';
+
+/**
+ * Reads names from a CSV file or workbook with the columns tenant_id, display_name and external_ref; other columns become
+ * labels. Throws UsageError with the place of an id that is empty or listed twice.
+ */
+export async function readNamesFile(file: InputFile, sheet: string | undefined): Promise<NameInput[]> {
+  const table = await readTable(file, {
+    required: ['tenant_id'],
+    optional: ['display_name', 'external_ref'],
+    keepsOthers: true,
+    sheet,
+  });
+  const names = table.rows.map(({ record }) => {
+    const { tenant_id = '', display_name, external_ref, ...labels } = record;
+    const filled = Object.entries(labels).filter(([, value]) => value !== '');
+    return {
+      tenant_id,
+      display_name: display_name || null,
+      external_ref: external_ref || null,
+      labels: Object.fromEntries(filled),
+    };
+  });
+  checkIds(names, (index) => {
+    const row = table.rows[index];
+    return row === undefined ? '' : table.place(row, 'tenant_id');
+  });
+  return names;
+}
