@@ -56,7 +56,7 @@ describe('an e-mail', () => {
     expect(headers.get('from')).toEqual(['Usage Ledger <alerts@example.com>']);
     expect(headers.get('to')).toEqual(['oncall@example.com, finance@example.com']);
     expect(shownHeader(headers.get('subject')?.[0] ?? '')).toMatch(
-      /^\[critical\] ws-123: acme used 180,000 credits in February/,
+      /^\[critical\] acme \(ws-123\): 180,000 credits in February, limit 150,000/,
     );
     expect(headers.get('auto-submitted')).toEqual(['auto-generated']);
     // All mails about one alert are one conversation.

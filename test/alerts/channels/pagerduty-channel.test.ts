@@ -62,7 +62,7 @@ it('triggers under the id of the alert, with figures, commands and a link, and r
     ...{ routing_key: KEY, event_action: 'trigger', dedup_key: 'alert_1' },
     payload: {
       ...{ severity: 'critical', source: 'ws-123', class: 'jump', group: 'ws-123' },
-      summary: expect.stringContaining('acme used 180,000'),
+      summary: expect.stringContaining('acme (ws-123): 180,000 credits'),
       timestamp: '2026-02-20T12:00:00.000Z',
       custom_details: { Limit: '150,000 credits', Next: expect.stringContaining('usage-ledger alerts') },
     },

@@ -72,7 +72,7 @@ function asRead(text: string): string {
 describe('a message for Slack', () => {
   it('shows the summary, every figure and the id', async () => {
     const body = await bodyOf(payloadOf({}));
-    expect(body.text).toContain('critical: ws-123: acme used 180,000');
+    expect(body.text).toContain('critical: acme (ws-123): 180,000 credits');
     const texts = textsOf(body).map(({ text }) => text);
     expect(texts[0]).toBe('usage-ledger: critical');
     expect(texts).toContain('Credits\n180,000 so far in 2026-02, 100,000 in 2026-01 (+80,000, +80%)');

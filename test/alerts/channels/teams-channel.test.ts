@@ -53,7 +53,7 @@ it('shows summary, figures, commands, id and a link in a card', async () => {
   });
   expect(card).toMatchObject({ type: 'AdaptiveCard', version: '1.4' });
   expect(card.body[0]?.inlines[0]).toMatchObject({ text: 'usage-ledger: critical', color: 'Attention' });
-  expect(lines[1]).toContain('acme used 180,000');
+  expect(lines[1]).toContain('acme (ws-123): 180,000 credits');
   expect(lines).toContain('Limit: 150,000 credits');
   expect(lines.at(-1)).toBe('msg_9');
   expect(lines.join('\n')).toContain('Next:\nusage-ledger alerts');

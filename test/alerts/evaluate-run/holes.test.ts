@@ -33,7 +33,7 @@ test('a settled alert is sent as final, leaves the open list seven days later, a
   ]);
   const last = notifications(ledger).findLast(({ payload }) => payload.rule === 'jump')?.payload;
   expect(last).toMatchObject({ event: 'closed', closed_because: 'settled', level: 'settled' });
-  expect(last.summary).toMatch(/^ws-1: a used 16,000 .* March has settled\./);
+  expect(last.summary).toMatch(/^a \(ws-1\): 16,000 .* March has settled\./);
   const changes = `SELECT change FROM alert_transitions JOIN alerts USING (alert_key) WHERE rule = 'jump' ORDER BY 1`;
   expect(ledger.rows(changes).map(({ change }) => change)).toEqual(['escalated', 'expired', 'fired']);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { buildDailyUsage, findStep, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
+import { buildDailyUsage, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
 import { dayBars } from '../../../src/alerts/messages/day-bars.ts';
 
 const DAY_MS = 86_400_000;
@@ -121,17 +121,43 @@ test('the days of a daily usage never lose or invent a credit', () => {
   );
 });
 
-test('a step is found where it is, whatever its height', () => {
-  const values = fc.tuple(
-    fc.integer({ min: 1, max: 30 }),
-    fc.integer({ min: 1, max: 30 }),
-    fc.integer({ min: 1, max: 1e6 }),
+test('a lasting change is found on its day, and none in a steady month', () => {
+  const worlds = fc.tuple(
+    fc.integer({ min: 4, max: 28 }),
+    fc.integer({ min: 10, max: 100_000 }),
+    fc.integer({ min: 2, max: 9 }),
   );
   fc.assert(
-    fc.property(values, ([before, after, rate]) => {
-      const series = [...Array(before).fill(rate), ...Array(after).fill(rate * 2)];
-      expect(findStep(series)).toEqual({ at: before, before: rate, after: rate * 2 });
-      expect(findStep(series.map(() => rate))).toBeNull();
+    fc.property(worlds, ([day, rate, times]) => {
+      const current = readings(MARCH_MS, 31, (each) => (each < day ? rate : rate * times));
+      const previous = readings(FEBRUARY_MS, 28, () => rate);
+      const months = {
+        ...{ period: '2026-03' as const, elapsedMs: 31 * DAY_MS, wasRead: ALWAYS },
+        previous: { readings: previous, total: previous.at(-1)?.credits ?? null },
+      };
+      const changed = buildDailyUsage({
+        ...months,
+        current: { readings: current, total: current.at(-1)?.credits ?? null },
+      });
+      expect(changed).toMatchObject({
+        since: `2026-03-${String(day).padStart(2, '0')}`,
+        usual_daily_credits: BigInt(rate),
+        recent_daily_credits: BigInt(rate * times),
+      });
+      const steady = readings(MARCH_MS, 31, () => rate);
+      const total = steady.at(-1)?.credits ?? null;
+      expect(buildDailyUsage({ ...months, current: { readings: steady, total } }).since).toBeNull();
     }),
   );
+});
+
+test('the latest change is named: a newcomer of 20 a day that uses 21,000 a day since the 28th', () => {
+  const current = readings(MARCH_MS, 31, (day) => (day < 5 ? 0 : day < 28 ? 20 : 21_000));
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 31 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: current, total: current.at(-1)?.credits ?? null },
+    previous: { readings: [], total: null },
+  });
+  expect(usage).toMatchObject({ since: '2026-03-28', recent_daily_credits: 21_000n });
+  expect(Number(usage.usual_daily_credits)).toBeLessThanOrEqual(20);
 });

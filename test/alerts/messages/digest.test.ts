@@ -72,7 +72,9 @@ describe('a daily summary', () => {
       ...{ notification_id: digest.notificationId, type: 'alert.digest', severity: 'warning', channel: 'finance' },
       ...{ due_at: WHEN.dueAt, created_at: WHEN.at, part: 1, parts: 1 },
       ...{ alert_count: 2, firing_count: 2, resolved_count: 0, head: { link: 12, digest: HEAD.digest } },
-      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts firing.',
+      title: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts open',
+      lines: [],
+      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts open.',
     });
     expect(read(digest).alerts[0].notifications).toEqual([JSON.parse(renderPayload(first.notification))]);
   });
@@ -89,7 +91,7 @@ describe('a daily summary', () => {
 
   it('says of an alert that was told before only that it is resolved', () => {
     const digest = only(dailySummaries([held('alert_a', RESOLVED)], WHEN));
-    expect(read(digest).alerts[0].summary).toMatch(/no earlier month is left to compare|which is no growth/);
+    expect(read(digest).alerts[0].summary).toMatch(/There is no earlier month to compare with any more|No growth/);
   });
 
   it('is ordered by workspace, then severity, then the size of the change', () => {
@@ -124,7 +126,7 @@ describe('a daily summary', () => {
     expect(new Set(digests.map(({ notificationId }) => notificationId)).size).toBe(3);
     expect(read(digests[2] as Summary)).toMatchObject({
       ...{ part: 3, parts: 3, alert_count: 1 },
-      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert firing.',
+      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert open.',
     });
     for (const { payload } of digests) expect(payloadFaults(payload)).toEqual([]);
   });
@@ -139,10 +141,10 @@ describe('a daily summary on Slack', () => {
   it('is a list with a line an alert', async () => {
     const texts = await slackTexts(only(dailySummaries([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
     expect(texts[0]).toBe('usage-ledger: summary');
-    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert firing, 1 resolved.');
+    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert open, 1 closed.');
     expect(texts[2]?.split('\n')).toEqual([
-      expect.stringMatching(/^warning: ws-123: acme will probably pass/),
-      expect.stringMatching(/^resolved: ws-123: acme/),
+      expect.stringMatching(/^warning: acme \(ws-123\): 180,000 credits in February, limit/),
+      expect.stringMatching(/^resolved: acme \(ws-123\): February jump closed/),
     ]);
     expect(texts).toHaveLength(4);
   });
@@ -158,7 +160,7 @@ describe('a daily summary on Slack', () => {
     for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
     const lines = texts.slice(2, -1).flatMap((text) => text.split('\n'));
     expect(lines).toHaveLength(100);
-    for (const line of lines) expect(line).toMatch(/^warning: .* will probably pass/);
+    for (const line of lines) expect(line).toMatch(/^warning: .*: 180,000 credits in February/);
   });
 });
 
@@ -167,8 +169,8 @@ describe('a daily summary by e-mail', () => {
     const view = messageView(only(dailySummaries(manyHeld(90), WHEN)).payload);
     if (view === null) throw new Error('the daily summary cannot be read');
     const { subject, text, html } = emailText(view);
-    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts firing.');
-    expect(text.match(/^warning: ws-123: tenant-\d+ will probably/gm)).toHaveLength(90);
+    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts open.');
+    expect(text.match(/^warning: tenant-\d+ \(ws-123\): 180,000/gm)).toHaveLength(90);
     expect(html.match(/<li>/g)).toHaveLength(90);
     const head = `The ledger ends at link 12, digest ${HEAD.digest}`;
     expect(text).toContain(`Sent by usage-ledger\n${head}\n`);
@@ -187,7 +189,7 @@ describe('a daily summary in the log', () => {
     expect(lines[1]).toMatchObject({
       channel: 'log',
       daily_summary: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
-      msg: expect.stringMatching(/^ws-123: acme will probably pass/),
+      msg: expect.stringMatching(/^acme \(ws-123\): 180,000 credits/),
     });
   });
 });
