@@ -21,8 +21,8 @@ export interface SummaryContext {
 }
 
 /**
- * The daily summary of a channel, in as many messages as receivers need: an item an alert, by workspace, then the critical ones
- * first, then the largest change first. The ids follow from the members alone.
+ * The daily summary of a channel, in as many messages as receivers need: an item an alert, by workspace, the open ones
+ * first, then the critical ones, then the largest change. The ids follow from the members alone.
  */
 export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
   const { channel, dueAt, at, head, mostBytes } = context;
@@ -64,6 +64,8 @@ function bySeverity(a: Rendered, b: Rendered): number {
   const [one, other] = [a.notification, b.notification];
   return (
     compareText(one.workspace_id ?? '', other.workspace_id ?? '') ||
+    // `firing` comes before `resolved` alphabetically.
+    compareText(one.state, other.state) ||
     // `critical` comes before `warning` alphabetically, too.
     compareText(one.severity, other.severity) ||
     byChange(a, b) ||

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
 import { dailySummaries } from '../../../src/alerts/messages/digest.ts';
 import { MAX_BYTES, type MadeMessage, type Rendered } from '../../../src/alerts/messages/message-parts.ts';
@@ -140,13 +140,12 @@ describe('a daily summary', () => {
 describe('a daily summary on Slack', () => {
   it('is a list with a line an alert', async () => {
     const texts = await slackTexts(only(dailySummaries([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
-    expect(texts[0]).toBe('usage-ledger: summary');
-    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert open, 1 closed.');
-    expect(texts[2]?.split('\n')).toEqual([
+    expect(texts[0]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert open, 1 closed');
+    expect(texts[1]?.split('\n')).toEqual([
       expect.stringMatching(/^warning: acme \(ws-123\): 180,000 credits in February, limit/),
-      expect.stringMatching(/^resolved: acme \(ws-123\): February jump closed/),
+      expect.stringMatching(/^closed: acme \(ws-123\): February jump closed/),
     ]);
-    expect(texts).toHaveLength(4);
+    expect(texts).toHaveLength(3);
   });
 
   it.each([
@@ -158,7 +157,7 @@ describe('a daily summary on Slack', () => {
     );
     expect(texts.length).toBeLessThanOrEqual(50);
     for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
-    const lines = texts.slice(2, -1).flatMap((text) => text.split('\n'));
+    const lines = texts.slice(1, -1).flatMap((text) => text.split('\n'));
     expect(lines).toHaveLength(100);
     for (const line of lines) expect(line).toMatch(/^warning: .*: 180,000 credits in February/);
   });
@@ -166,14 +165,14 @@ describe('a daily summary on Slack', () => {
 
 describe('a daily summary by e-mail', () => {
   it('is a list with a line an alert', () => {
-    const view = messageView(only(dailySummaries(manyHeld(90), WHEN)).payload);
+    const view = readMessage(only(dailySummaries(manyHeld(90), WHEN)).payload);
     if (view === null) throw new Error('the daily summary cannot be read');
     const { subject, text, html } = emailText(view);
-    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts open.');
+    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts open');
     expect(text.match(/^warning: tenant-\d+ \(ws-123\): 180,000/gm)).toHaveLength(90);
     expect(html.match(/<li>/g)).toHaveLength(90);
     const head = `The ledger ends at link 12, digest ${HEAD.digest}`;
-    expect(text).toContain(`Sent by usage-ledger\n${head}\n`);
+    expect(text).toContain(`Sent by usage-ledger (summary)\n${head}\n`);
     expect(html).toContain(head);
   });
 });
@@ -203,9 +202,9 @@ describe('a daily summary with a hostile name', () => {
       expect(text).not.toMatch(ACTIVE);
       expect(text).not.toMatch(/[<>]|:\/\/|www\.e|mailto:x/);
     }
-    const view = messageView(digest.payload);
+    const view = readMessage(digest.payload);
     if (view === null) throw new Error('the daily summary cannot be read');
-    expect(view.lines).toHaveLength(1);
+    expect(view.items).toHaveLength(1);
     const { subject, text, html } = emailText(view);
     for (const shown of [subject, text, html]) expect(shown).not.toMatch(ACTIVE);
     expect(html).not.toMatch(/<(script|img)/);
@@ -222,10 +221,12 @@ async function slackTexts({ notificationId, payload }: Summary): Promise<string[
   onTestFinished(receiver.close);
   const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
   await deliver(createSlackChannel(config, { clock: clockThat(() => 0) }), notificationId, payload);
-  const { blocks } = JSON.parse(String(receiver.received[0]?.body));
-  return blocks.map((block: { text?: { text: string }; elements?: { text: string }[] }) => {
-    return block.text?.text ?? block.elements?.[0]?.text;
-  });
+  const { blocks, attachments } = JSON.parse(String(receiver.received[0]?.body));
+  return [...blocks, ...attachments[0].blocks].map(
+    (block: { text?: { text: string }; elements?: { text: string }[] }) => {
+      return block.text?.text ?? block.elements?.[0]?.text ?? '';
+    },
+  );
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an expectation on a wrong shape fails by itself

@@ -1,12 +1,11 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { groupText, largestWords, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { testPayload } from '../../../src/alerts/messages/test-message.ts';
-import { systemKind } from '../../../src/alerts/rules/rules.ts';
-import { NOTIFICATION_EVENTS, RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
+import { everyMessage, systemFacts } from './every-message.ts';
 
 // cspell:ignore escalat
 
@@ -292,68 +291,31 @@ describe('the message about a system alert', () => {
   });
 });
 
-const RICH = {
-  ...EVIDENCE,
-  at_stake_credits: 6_000n,
-  at_stake_money: MONEY,
-  planned_bounds: [12_000n],
-  projection: projectionOf(24_000n),
-};
-
-function systemFacts(rule: RuleName, cause: string | null, detail: string | null) {
-  const isOfLedger = systemKind(rule)?.scope === 'ledger' && cause !== 'alerting';
-  return jumpFacts({
-    ...{ rule, cause, workspace_id: isOfLedger ? null : 'ws-1', period: null, tenant_id: null },
-    ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
-  });
-}
-
-/** Every rule with whatever else its words depend on. */
-const EVERYTHING = RULES.flatMap((rule) => {
-  const own = systemKind(rule);
-  if (own !== null) {
-    const causes = Object.keys(own.causes).map((cause) => (cause === 'channel' ? 'channel:on-call' : cause || null));
-    return causes.map((cause) => systemFacts(rule, cause, 'HTTP 500'));
-  }
-  return (['likely', 'happened', 'settled'] as const).flatMap((level) =>
-    [NO_EVIDENCE, RICH].map((evidence) => jumpFacts({ ...MARCH, rule, level, evidence })),
-  );
-});
-
 test('the message of every rule, event and level has a short title, at most three lines, and plain words', () => {
-  for (const facts of EVERYTHING) {
-    for (const event of NOTIFICATION_EVENTS) {
-      // Only system alerts are reported as flapping.
-      if (event === 'flapping' && systemKind(facts.rule) === null) continue;
-      for (const closedBecause of event === 'closed'
-        ? (['gone', 'left_window', 'workspace_ended', 'unrouted'] as const)
-        : [null]) {
-        const notification = buildNotification({ ...facts, event, closed_because: closedBecause });
-        const { title, lines, summary } = notification;
-        const about = `${facts.rule} ${event} ${facts.level}: ${summary}`;
-        expect(title.length, about).toBeLessThanOrEqual(100);
-        expect(title, about).toMatch(/[^.,: ]$/);
-        expect(lines.length, about).toBeLessThanOrEqual(3);
-        for (const line of lines) {
-          expect(line, about).toMatch(/\.$/);
-          expect(line.length, about).toBeLessThanOrEqual(200);
-        }
-        const view = messageView(renderPayload(notification));
-        if (view === null) throw new Error('the payload cannot be read');
-        const { subject, text, html } = emailText(view);
-        const together = groupText([notification, notification], OF_NINE);
-        for (const words of [summary, together.title, ...together.lines, subject, text, html.replace(/<[^>]*>/g, '')])
-          expect(words, about).not.toMatch(OURS);
-        for (const words of [summary, together.title, ...together.lines])
-          expect(words, about).not.toMatch(/undefined|null|NaN|\s\s|\.\.|\( | \)/);
-      }
+  for (const notification of everyMessage()) {
+    const { rule, event, level, title, lines, summary } = notification;
+    const about = `${rule} ${event} ${level}: ${summary}`;
+    expect(title.length, about).toBeLessThanOrEqual(100);
+    expect(title, about).toMatch(/[^.,: ]$/);
+    expect(lines.length, about).toBeLessThanOrEqual(3);
+    for (const line of lines) {
+      expect(line, about).toMatch(/\.$/);
+      expect(line.length, about).toBeLessThanOrEqual(200);
     }
+    const message = readMessage(renderPayload(notification));
+    if (message === null) throw new Error('the payload cannot be read');
+    const { subject, text, html } = emailText(message);
+    const together = groupText([notification, notification], OF_NINE);
+    const group = [together.title, ...together.lines];
+    for (const words of [summary, ...group, subject, text, html.replace(/<style>.*<\/style>|<[^>]*>/g, '')])
+      expect(words, about).not.toMatch(OURS);
+    for (const words of [summary, ...group]) expect(words, about).not.toMatch(/undefined|null|NaN|\s\s|\.\.|\( | \)/);
   }
 });
 
 test('the message that tests a channel has plain words, too', () => {
   const payload = testPayload({ notificationId: 'msg_1', channel: 'on-call', createdAt: '2026-03-20T12:00:00.000Z' });
-  const view = messageView(payload);
+  const view = readMessage(payload);
   if (view === null) throw new Error('the payload cannot be read');
   expect(emailText(view).text).not.toMatch(OURS);
 });
