@@ -43,11 +43,13 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
     previous: atDayEnds(before, previousLengthMs, previous, wasRead),
     current: atDayEnds(period, elapsedMs, current, wasRead),
   };
-  const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
-  const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
-  const rates = dailyRates(days.current, lastDay);
-  // The last day is incomplete, or has what was used since the last reading of the day before, too.
-  rates.pop();
+  const ratesBefore = previous.total === null ? [] : dailyRates(days.previous);
+  const rates = dailyRates(days.current);
+  const lastRate = rates.pop() ?? 0;
+  // A day that has not ended counts once it has more than the day before. The last day of a month that is over has the
+  // rest of the day before, too.
+  const isOpen = startMs + elapsedMs < periodEndMs(period);
+  if (isOpen && lastRate > (rates.at(-1) ?? ratesBefore.at(-1) ?? 0)) rates.push(lastRate);
   const all = [...ratesBefore, ...rates];
   const change = changeOf(all);
   const day = change === null ? 0 : rates.length - change.days;
@@ -109,15 +111,13 @@ export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[]
   });
 }
 
-/** Credits a day, for each day; `lastDay` is how much of the last one has passed. */
-function dailyRates(days: readonly (bigint | null)[], lastDay: number): number[] {
+/** Returns the credits of each day; those of days without a reading are spread evenly. */
+function dailyRates(days: readonly (bigint | null)[]): number[] {
   const rates: number[] = [];
   let known = 0n;
   for (const [index, credits] of days.entries()) {
     if (credits === null) continue;
-    const last = index === days.length - 1;
-    const spread = index - rates.length + (last ? lastDay : 1);
-    const rate = Number(credits - known) / spread;
+    const rate = Number(credits - known) / (index - rates.length + 1);
     while (rates.length <= index) rates.push(rate);
     known = credits;
   }

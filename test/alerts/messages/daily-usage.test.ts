@@ -151,6 +151,21 @@ test('a lasting change is found on its day, and none in a steady month', () => {
   );
 });
 
+test('a day that has not ended counts once it has more than the day before', () => {
+  const usageAt = (today: bigint) => {
+    const yesterday = readings(MARCH_MS, 6, () => 20);
+    const current = [...yesterday, { atMs: MARCH_MS + 6.3 * DAY_MS, credits: 120n + today }];
+    return buildDailyUsage({
+      ...{ period: '2026-03', elapsedMs: 6.4 * DAY_MS, wasRead: ALWAYS },
+      current: { readings: current, total: 120n + today },
+      previous: { readings: readings(FEBRUARY_MS, 28, () => 20), total: 560n },
+    });
+  };
+  expect(usageAt(6_000n)).toMatchObject({ since: '2026-03-07', usual_daily_credits: 20n, recent_daily_credits: 6_000n });
+  expect(usageAt(15n).since).toBeNull();
+  expect(usageAt(0n).since).toBeNull();
+});
+
 test('the latest change is named: a newcomer of 20 a day that uses 21,000 a day since the 28th', () => {
   const current = readings(MARCH_MS, 31, (day) => (day < 5 ? 0 : day < 28 ? 20 : 21_000));
   const usage = buildDailyUsage({

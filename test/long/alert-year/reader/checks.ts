@@ -159,19 +159,30 @@ export function causes({ truth, tenant, month, word }: Read, said: readonly ('re
 /** A run that ends just after midnight has read the day before. */
 const TOLERANCE_MS = 30 * MINUTE_MS;
 
-/** A lasting change of the daily usage: the credits a day since, until the last day that was read to its end. */
+/**
+ * A lasting change of the daily usage: the credits a day since, until the last day that was read to its end, or with the
+ * day that has not ended.
+ */
 export function changed({ truth, tenant, said, month: of, atMs }: Read): Complaint[] {
   const { month, day } = dayOf(said.day, atMs);
   const sinceMs = boundsOf(month)[0] + (day - 1) * DAY_MS;
-  const untilMs = Math.min(Math.floor(truth.nowMs / DAY_MS) * DAY_MS, boundsOf(of)[1] - DAY_MS);
+  const todayMs = Math.floor((truth.nowMs - TOLERANCE_MS) / DAY_MS) * DAY_MS;
+  const untilMs = Math.min(todayMs, boundsOf(of)[1] - DAY_MS);
   const own = truth.seen.tenants.get(tenant ?? '');
   const [now, before] = [numberOf(said.now), numberOf(said.was)];
-  const used = own === undefined ? null : truth.seen.used(own, sinceMs + TOLERANCE_MS, untilMs + TOLERANCE_MS);
-  const rate = used === null || untilMs <= sinceMs ? null : used / ((untilMs - sinceMs) / DAY_MS);
+  const perDay = (toMs: number, days: number): number =>
+    own === undefined || days <= 0
+      ? Number.NaN
+      : (truth.seen.used(own, sinceMs + TOLERANCE_MS, toMs) ?? Number.NaN) / days;
+  const complete = (untilMs - sinceMs) / DAY_MS;
+  const rates = [perDay(untilMs + TOLERANCE_MS, complete)];
+  if (!truth.isOver(of)) rates.push(perDay(truth.nowMs, complete + 1));
   return [
     isSo('the rates differ', now !== before),
-    isSo('days have passed since', untilMs > sinceMs),
-    rate === null ? null : near('credits a day since', now, rate, Math.max(1, rate * 0.02)),
+    isSo(
+      `credits a day since are one of ${rates}`,
+      rates.some((rate) => Math.abs(now - rate) <= Math.max(1, rate * 0.02)),
+    ),
   ];
 }
 
