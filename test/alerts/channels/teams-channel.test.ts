@@ -97,6 +97,11 @@ it('shows as many alerts of a daily summary as there is room for', async () => {
   expect(lines).toContain(`and ${100 - shown} more: see \`usage-ledger alerts list --all\``);
 });
 
+it('cuts texts that are longer than a card', async () => {
+  const { sent } = await cardOf(JSON.stringify({ title: '\u{1f980}'.repeat(9_000), lines: ['"'.repeat(20_000)] }));
+  expect(teamsFaults(sent)).toEqual([]);
+});
+
 it('stays below the limit with the longest ids, commands and addresses that there can be', async () => {
   const long = '\u{4e16}'.repeat(500);
   const ids = { tenant_id: long, workspace_id: long, alert_id: long, tenant_name: '"'.repeat(2_000) };

@@ -161,9 +161,38 @@ test('a day that has not ended counts once it has more than the day before', () 
       previous: { readings: readings(FEBRUARY_MS, 28, () => 20), total: 560n },
     });
   };
-  expect(usageAt(6_000n)).toMatchObject({ since: '2026-03-07', usual_daily_credits: 20n, recent_daily_credits: 6_000n });
+  expect(usageAt(6_000n)).toMatchObject({
+    since: '2026-03-07',
+    usual_daily_credits: 20n,
+    recent_daily_credits: 6_000n,
+  });
   expect(usageAt(15n).since).toBeNull();
   expect(usageAt(0n).since).toBeNull();
+});
+
+test('the last day of a month that is over is no change, though it has the rest of the day before', () => {
+  const current = readings(MARCH_MS, 31, () => 300);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 31 * DAY_MS, wasRead: ALWAYS },
+    current: {
+      readings: [...current.slice(0, 30), { atMs: MARCH_MS + 31 * DAY_MS - 1, credits: 9_600n }],
+      total: 9_600n,
+    },
+    previous: { readings: readings(FEBRUARY_MS, 28, () => 300), total: 8_400n },
+  });
+  expect(usage.days.current.slice(-2)).toEqual([9_000n, 9_600n]);
+  expect(usage.since).toBeNull();
+});
+
+test('a change from next to nothing is named on its day', () => {
+  const perDay = (day: number) => (day < 21 ? 0 : day === 21 ? 13 : 2_568);
+  const current = readings(MARCH_MS, 23, perDay);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 22.9 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: current, total: current.at(-1)?.credits ?? null },
+    previous: { readings: [], total: null },
+  });
+  expect(usage).toMatchObject({ since: '2026-03-22', recent_daily_credits: 2_568n, usual_daily_credits: 1n });
 });
 
 test('the latest change is named: a newcomer of 20 a day that uses 21,000 a day since the 28th', () => {

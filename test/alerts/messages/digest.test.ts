@@ -103,12 +103,16 @@ describe('a daily summary', () => {
           held('alert_other', { workspace_id: 'ws-000', ...current(100_000n) }),
           held('alert_large', current(900_000n)),
           held('alert_fall', { ...DROP, ...current(1n) }),
+          held('alert_closed', { ...RESOLVED, severity: 'critical', ...current(950_000n) }),
           held('alert_critical', { severity: 'critical', ...current(100_000n) }),
         ],
         WHEN,
       ),
     );
-    expect(alertsOf(digest)).toEqual(['alert_other', 'alert_critical', 'alert_large', 'alert_fall', 'alert_small']);
+    expect(alertsOf(digest)).toEqual([
+      ...['alert_other', 'alert_critical', 'alert_large', 'alert_fall', 'alert_small'],
+      'alert_closed',
+    ]);
   });
 
   it('has an id that follows from what is in it', () => {
