@@ -59,8 +59,9 @@ export interface RateChange {
   before: number;
 }
 
-/** Fewer days do not show how much days differ. */
+/** Fewer days, and fewer pairs of days with usage, do not show how much days differ. */
 const FEW_DAYS = 14;
+const MIN_PAIRS = 5;
 const NOISE_OF_FEW = 0.5;
 const MIN_NOISE = 0.04;
 
@@ -71,8 +72,7 @@ const MIN_NOISE = 0.04;
 export function rateChangeOf(days: readonly number[]): RateChange | null {
   const week = weekdayProfileOf(days);
   const sums = new Sums(days, week);
-  const noise = Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, noiseBetween(days, week));
-  const at = latestChange(sums, days.length, noise, gainOf);
+  const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
   if (at === null || comesAndGoes(sums, days.length, at)) return null;
   const before = days.slice(at, at + DAYS_BEFORE);
   // After a spike of a few days the rate is what it was.
@@ -88,14 +88,15 @@ function ratesOf(days: readonly number[], week: WeekdayProfile, from: number, co
   });
 }
 
-/** Returns the median difference between two days in a row, relative to their mean; 0 between days without usage. */
+/** Returns the median difference between two days in a row, relative to their mean; days without usage are left out. */
 function noiseBetween(days: readonly number[], week: WeekdayProfile): number {
   const rates = ratesOf(days, week, 0, days.length);
-  const differences = rates.slice(1).map((rate, day) => {
+  const differences = rates.slice(1).flatMap((rate, day) => {
     const earlier = rates[day] ?? 0;
-    return rate + earlier > 0 ? (2 * Math.abs(rate - earlier)) / (rate + earlier) : 0;
+    return rate + earlier > 0 ? [(2 * Math.abs(rate - earlier)) / (rate + earlier)] : [];
   });
-  return median(differences);
+  if (differences.length < MIN_PAIRS) return NOISE_OF_FEW;
+  return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, median(differences));
 }
 
 /** The lower one of two middle values; 0 without values. */

@@ -195,6 +195,17 @@ test('a change from next to nothing is named on its day', () => {
   expect(usage).toMatchObject({ since: '2026-03-22', recent_daily_credits: 2_568n, usual_daily_credits: 1n });
 });
 
+test('a change of several thousand times is named on its day, not a day before', () => {
+  const february = readings(FEBRUARY_MS, 28, (day) => (day === 15 ? 50 : 0));
+  const march = readings(MARCH_MS, 3, (day) => [212_543, 56_582, 10][day - 1] ?? 0);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 2.6 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: march, total: 269_135n },
+    previous: { readings: february, total: 50n },
+  });
+  expect(usage).toMatchObject({ since: '2026-03-01', usual_daily_credits: 2n, recent_daily_credits: 134_563n });
+});
+
 test('the latest change is named: a newcomer of 20 a day that uses 21,000 a day since the 28th', () => {
   const current = readings(MARCH_MS, 31, (day) => (day < 5 ? 0 : day < 28 ? 20 : 21_000));
   const usage = buildDailyUsage({
