@@ -206,6 +206,18 @@ test('a change of several thousand times is named on its day, not a day before',
   expect(usage).toMatchObject({ since: '2026-03-01', usual_daily_credits: 2n, recent_daily_credits: 134_563n });
 });
 
+test('a change of uneven days is named on the day where it was, not on a higher day before it', () => {
+  const uneven = [2_290, 1_614, 2_208, 1_404, 2_690, 4_947, 2_239, 6_482, 3_636, 4_959, 3_334, 6_374, 4_199, 0];
+  const current = readings(MARCH_MS, 14, (day) => uneven[day - 1] ?? 0);
+  const previous = readings(FEBRUARY_MS, 28, (day) => [1_500, 2_300, 1_700, 2_000, 1_450, 2_150][day % 6] ?? 0);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 13.6 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: current, total: current.at(-1)?.credits ?? null },
+    previous: { readings: previous, total: previous.at(-1)?.credits ?? null },
+  });
+  expect(usage.since).toBe('2026-03-06');
+});
+
 test('the latest change is named: a newcomer of 20 a day that uses 21,000 a day since the 28th', () => {
   const current = readings(MARCH_MS, 31, (day) => (day < 5 ? 0 : day < 28 ? 20 : 21_000));
   const usage = buildDailyUsage({
