@@ -162,8 +162,8 @@ async function lookAfterAlerts({ show, type, at, uses }) {
   await show('sync', 'sync --dry-run', { ...PIPE, cut: / .*globex[\s\S]*(?= {2}alert)/ });
   await type('sync');
   const [alert] = /alert_\w+/.exec(await show('alerts list', 'alerts'));
-  await show('alerts show', `alerts show ${alert}`, { cut: /ws-123: acme[\s\S]*(?=\nAt, UTC)/ });
-  await show('alerts explain', `alerts explain ${alert}`, { cut: /ws-123: acme[\s\S]*(?=\nLimit)|Difference[\s\S]*/g });
+  await show('alerts show', `alerts show ${alert}`, { cut: / {10,}Now[\s\S]*(?=\nAt, UTC)/ });
+  await show('alerts explain', `alerts explain ${alert}`, { cut: / {10,}Now[\s\S]*(?=\nLimit)|Difference[\s\S]*/g });
   await show('alerts ack', `alerts ack ${alert} --note "load test, ends Friday" --by Ada`);
   await show('alerts feedback', `alerts feedback ${alert} real --by Ada`);
   const silence = '--until 2026-06-08 --reason "trials end in June" --by Ada';

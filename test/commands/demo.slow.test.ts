@@ -30,7 +30,7 @@ test.each([
     }
     expect(stdout).toMatch(/^blue-harbor {2,}jump {2}happened/m);
     expect(stdout).toMatch(/^total 486\.90 EUR$/m);
-    expect(stdout).toMatch(/ws-demo: blue-harbor used 114,600 credits in \w+; \w+ was 44,690\./);
+    expect(stdout).toMatch(/blue-harbor \(ws-demo\): 114,600 credits in \w+, limit [\d,]+\. \w+: 44,690\./);
     expect(stdout).toMatch(/^Done\. The demo has stopped everything that it started\./m);
     expect(readdirSync(folder)).toEqual(['usage-ledger-demo.html']);
   },

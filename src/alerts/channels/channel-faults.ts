@@ -37,12 +37,12 @@ function undelivered(connection: LedgerDb, channel: string): string {
   const { pending, newest } = connection
     .prepare(
       `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND pending IS NOT NULL) AS pending,
-         (SELECT payload ->> '$.summary' FROM deliveries WHERE channel = @channel AND state IN ('dead', 'possible', 'refused')
+         (SELECT payload ->> '$.title' FROM deliveries WHERE channel = @channel AND state IN ('dead', 'possible', 'refused')
             AND coalesce(payload ->> '$.cause', '') NOT LIKE '${OF_CHANNEL}%'
           ORDER BY created_at DESC, delivery_key DESC LIMIT 1) AS newest`,
     )
     .get({ channel }) as { pending: number; newest: string | null };
   if (pending === 0) return '';
-  const newestSentence = newest === null ? '' : `; the newest is "${newest.replace(/\.$/, '')}"`;
+  const newestSentence = newest === null ? '' : `; the newest is "${newest}"`;
   return ` ${counted(pending, 'alert was', 'alerts were')} not delivered${newestSentence}`;
 }

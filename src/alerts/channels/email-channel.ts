@@ -5,10 +5,11 @@ import { attemptLimit } from '../../net/attempt-limit.ts';
 import { connectionFault, errorCode } from '../../net/connection-faults.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { OutboundError, UnreachableError, unreachableError } from '../../net/outbound-errors.ts';
+import type { Message } from '../messages/message.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { emailText } from './email-text.ts';
-import { type MessageView, messageView } from './message-view.ts';
 import { failedRequest } from './post-json.ts';
+import { readMessage } from './read-message.ts';
 import { type SmtpRefusal, type SmtpReply, smtpRefusal, smtpReplyOf } from './smtp-refusals.ts';
 
 export interface EmailDeps {
@@ -23,10 +24,13 @@ export interface EmailDeps {
  * allows it.
  */
 export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: EmailDeps): Channel {
-  async function deliver(message: ChannelMessage, { signal }: { signal: AbortSignal }): Promise<DeliveryResult> {
-    const view = messageView(message.payload);
-    if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
-    if (!/^[\w.-]+$/.test(message.notificationId)) {
+  async function deliver(
+    { payload, notificationId }: ChannelMessage,
+    { signal }: { signal: AbortSignal },
+  ): Promise<DeliveryResult> {
+    const message = readMessage(payload);
+    if (message === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+    if (!/^[\w.-]+$/.test(notificationId)) {
       return { outcome: 'rejected', reason: 'the notification id cannot stand in a Message-ID' };
     }
     const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs, signal);
@@ -34,12 +38,12 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(transportOptions(config, deps, limit.signal));
     try {
-      const thread = threadOf(view, config.from);
+      const thread = threadOf(message, config.from);
       const { rejectedErrors = [] } = await transport.sendMail({
         from: config.from,
         to: config.to,
-        ...emailText(view),
-        messageId: `<${message.notificationId}@${senderDomain(config.from)}>`,
+        ...emailText(message),
+        messageId: `<${notificationId}@${senderDomain(config.from)}>`,
         ...(thread === null ? {} : { inReplyTo: thread, references: thread }),
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal: limit.signal,
@@ -173,7 +177,7 @@ function refusedRecipients(
  * Returns the reference shared by all mails about one alert, so that a mailbox shows them as one conversation; null for
  * other mails.
  */
-function threadOf({ alert }: MessageView, from: string): string | null {
+function threadOf({ alert }: Message, from: string): string | null {
   return alert === null || !/^\w+$/.test(alert.alert_id) ? null : `<${alert.alert_id}@${senderDomain(from)}>`;
 }
 

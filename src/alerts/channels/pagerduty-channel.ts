@@ -2,8 +2,8 @@ import type { PagerdutyConfig } from '../../config/channel-types.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
 import { channelUrl } from './channel-url.ts';
-import { clip, messageView } from './message-view.ts';
 import { postJson } from './post-json.ts';
+import { clip, readMessage } from './read-message.ts';
 import { groupItems, type Payload, readPayload, summaryItems } from './read-payload.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
@@ -80,27 +80,31 @@ function eventOf(alert: Payload, dedupKey: string): object {
   return triggerOf(alert, dedupKey, alert.severity === 'critical' ? 'critical' : 'warning');
 }
 
+/** The title is the summary, which PagerDuty reads aloud; lines and facts are its details. */
 function triggerOf(alert: Payload, dedupKey: string, severity: 'critical' | 'warning' | 'info'): object {
-  const view = messageView(stringifyExact(alert));
-  const facts = view?.facts.map(({ label, value }) => [label, clip(value, DETAIL_CHARACTERS)]) ?? [];
-  const next = view === null || view.next.length === 0 ? [] : [['Next', clip(view.next.join('\n'), DETAIL_CHARACTERS)]];
+  const message = readMessage(stringifyExact(alert));
+  const { title = 'An alert without a title', lines = [], facts = [], links, command } = message ?? {};
+  const details = [
+    ...(lines.length === 0 ? [] : [['Message', lines.join('\n')]]),
+    ...facts.map(({ label, value }) => [label, value]),
+    ...(command == null ? [] : [['Next', command]]),
+  ].map(([label = '', value = '']) => [label, clip(value, DETAIL_CHARACTERS)]);
   const created = typeof alert.created_at === 'string' ? { timestamp: alert.created_at } : {};
   return {
     event_action: 'trigger',
     dedup_key: dedupKey,
     client: 'usage-ledger',
     payload: {
-      summary: clip(view?.summary ?? 'An alert without words', SUMMARY_CHARACTERS),
+      summary: clip(title, SUMMARY_CHARACTERS),
       source: String(alert.workspace_id ?? 'usage-ledger'),
       severity,
       ...created,
       class: String(alert.rule ?? 'test'),
       group: String(alert.workspace_id ?? 'usage-ledger'),
-      custom_details: Object.fromEntries([...facts, ...next]),
+      custom_details: Object.fromEntries(details),
     },
-    links: [
-      ...(typeof alert.link === 'string' ? [{ href: alert.link, text: 'Open the page' }] : []),
-      ...(typeof alert.acknowledge_link === 'string' ? [{ href: alert.acknowledge_link, text: 'Acknowledge' }] : []),
-    ],
+    links: Object.entries({ Acknowledge: links?.acknowledge, 'Open alert': links?.open }).flatMap(([text, href]) =>
+      href == null ? [] : [{ href, text }],
+    ),
   };
 }

@@ -1,90 +1,98 @@
 import type { SlackConfig } from '../../config/channel-types.ts';
+import type { Message, MessageKind } from '../messages/message.ts';
 import { readSlackBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
-import { MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
+import { tagOf, tailLine } from './read-message.ts';
 import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** Slack's limits: characters of a header, a section, a field and an address, and fields of a section. */
+/** Slack's limits of characters: header, section, button, address. */
 const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
-const FIELD_CHARACTERS = 2000;
-const FIELDS_IN_SECTION = 10;
+const BUTTON_CHARACTERS = 75;
 const ADDRESS_CHARACTERS = 3000;
-/** Slack takes 50 blocks; header, summary, link, commands and id take five. */
-const FIELD_SECTIONS = 6;
-/** Lines of a digest or group; one more block counts the remaining alerts. */
-const LINE_SECTIONS = 42;
+/** Characters of an element of a context, and of the text of a phone's notification. */
+const CONTEXT_CHARACTERS = 2000;
+/** Sections with the items of a daily summary. Slack takes 50 blocks; the others are fewer than eight. */
+const ITEM_SECTIONS = 42;
+const COLOURS: Readonly<Record<MessageKind, string>> = {
+  critical: '#b00020',
+  warning: '#d18700',
+  closed: '#1b7f37',
+  summary: '#6b7280',
+  test: '#6b7280',
+};
 
 /**
- * Posts each notification to an incoming webhook of Slack, as blocks of plain text without markup, links or mentions. An
- * archived or removed channel answers 410 and is disabled like any receiver. Throws `channel_url_refused`.
+ * Posts each notification to an incoming webhook of Slack: the title as a header, the rest beside a bar in the colour of
+ * its kind. All texts are plain, without markup, links or mentions. An archived or removed channel answers 410 and is
+ * disabled like any receiver. Throws `channel_url_refused`.
  */
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  return createViewChannel(config, deps, { type: 'slack', bodyOf: slackMessage, readBody: readSlackBody });
+  return createViewChannel(config, deps, { type: 'slack', bodyOf: slackBody, readBody: readSlackBody });
 }
 
 /** Builds the body for Slack. `text` is shown in a phone's notification; the blocks are the message. */
-function slackMessage(view: MessageView, notificationId: string): object {
-  const { mark, summary, facts, lines, next, head, link, acknowledgeLink } = view;
-  const fields = facts.map(({ label, value }) => plainText(`${label}\n${value}`, FIELD_CHARACTERS));
-  const sections = [];
-  for (let from = 0; from < fields.length && sections.length < FIELD_SECTIONS; from += FIELDS_IN_SECTION) {
-    sections.push({ type: 'section', fields: fields.slice(from, from + FIELDS_IN_SECTION) });
-  }
+function slackBody(message: Message): object {
+  const { title, lines, items, links, command, kind, head } = message;
+  const tag = tagOf(message);
+  const isCut = escaped(title, SECTION_CHARACTERS).length > HEADER_CHARACTERS;
+  const blocks = [
+    ...(isCut ? [section(title)] : []),
+    ...(lines.length === 0 ? [] : [section(lines.join('\n'))]),
+    ...itemSections(items),
+    ...buttons({ Acknowledge: links.acknowledge, 'Open alert': links.open }),
+    context([tag, command, head]),
+  ];
   return {
-    text: escaped(`${mark}: ${summary}`, SECTION_CHARACTERS),
+    text: escaped(`${tag}: ${title}`, CONTEXT_CHARACTERS),
     mrkdwn: false,
     parse: 'none',
     link_names: false,
     unfurl_links: false,
     unfurl_media: false,
-    blocks: [
-      { type: 'header', text: plainText(`usage-ledger: ${mark}`, HEADER_CHARACTERS) },
-      { type: 'section', text: plainText(summary, SECTION_CHARACTERS) },
-      ...sections,
-      ...lineSections(lines),
-      ...linkBlocks({ 'Open the page': link, Acknowledge: acknowledgeLink }),
-      ...(next.length === 0 ? [] : [{ type: 'section', text: plainText(nextWords(next), SECTION_CHARACTERS) }]),
-      { type: 'context', elements: [notificationId, ...(head === null ? [] : [head])].map(contextText) },
-    ],
+    blocks: [{ type: 'header', text: plainText(title, HEADER_CHARACTERS) }],
+    attachments: [{ color: COLOURS[kind], blocks }],
   };
 }
 
+function section(text: string): object {
+  return { type: 'section', text: plainText(text, SECTION_CHARACTERS) };
+}
+
 /** Links are buttons: nothing in a text becomes a link. */
-function linkBlocks(links: Record<string, string | null>): object[] {
-  const elements = Object.entries(links).flatMap(([text, url]) =>
-    url === null || url.length > ADDRESS_CHARACTERS ? [] : [{ type: 'button', text: plainText(text, 75), url }],
-  );
+function buttons(links: Record<string, string | null>): object[] {
+  const elements = Object.entries(links).flatMap(([text, url]) => {
+    if (url === null || url.length > ADDRESS_CHARACTERS) return [];
+    const button = { type: 'button', text: plainText(text, BUTTON_CHARACTERS), url };
+    return [text === 'Acknowledge' ? { ...button, style: 'primary' } : button];
+  });
   return elements.length === 0 ? [] : [{ type: 'actions', elements }];
 }
 
-function contextText(text: string): object {
-  return plainText(text, FIELD_CHARACTERS);
+function context(texts: readonly (string | null)[]): object {
+  const elements = texts.flatMap((text) => (text === null ? [] : [plainText(text, CONTEXT_CHARACTERS)]));
+  return { type: 'context', elements };
 }
 
-function nextWords(next: readonly string[]): string {
-  return ['Next:', ...next].join('\n');
-}
-
-function lineSections(lines: readonly string[]): object[] {
+function itemSections(items: readonly string[]): object[] {
   const texts: string[] = [];
   let room = 0;
   let shown = 0;
-  for (const line of lines.slice(0, MESSAGE_LINES)) {
-    const length = escaped(line, SECTION_CHARACTERS).length + 1;
-    if (length > room && texts.length === LINE_SECTIONS) break;
+  for (const item of items) {
+    const length = escaped(item, SECTION_CHARACTERS).length + 1;
+    if (length > room && texts.length === ITEM_SECTIONS) break;
     if (length > room) {
-      texts.push(line);
+      texts.push(item);
       room = SECTION_CHARACTERS - 1 - length;
     } else {
-      texts.push(`${texts.pop()}\n${line}`);
+      texts.push(`${texts.pop()}\n${item}`);
       room -= length;
     }
     shown += 1;
   }
-  if (shown < lines.length) texts.push(tailLine(lines.length - shown));
-  return texts.map((text) => ({ type: 'section', text: plainText(text, SECTION_CHARACTERS) }));
+  if (shown < items.length) texts.push(tailLine(items.length - shown));
+  return texts.map(section);
 }
 
 function plainText(text: string, most: number): object {

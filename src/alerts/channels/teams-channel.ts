@@ -1,7 +1,8 @@
 import type { TeamsConfig } from '../../config/channel-types.ts';
+import type { Message, MessageKind } from '../messages/message.ts';
 import { readTeamsBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
-import { clip, MESSAGE_LINES, type MessageView, tailLine } from './message-view.ts';
+import { tagOf, tailLine } from './read-message.ts';
 import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
@@ -10,14 +11,17 @@ import type { HttpChannelDeps } from './webhook-channel.ts';
  * 24,453 bytes, and up to half as much again for one with many elements.
  */
 const MAX_CARD_BYTES = 18_000;
-const SUMMARY_BYTES = 4_000;
-/** The commands of `Next:` together. */
-const NEXT_BYTES = 3_000;
-const ADDRESS_BYTES = 2_000;
+/** The title, a line, the command and the head, each, and an address. */
+const TEXT_BYTES = 2_000;
 /** Teams throttles more than four requests a second. */
 const SPACING_MS = 260;
-const VALUE_CHARACTERS = 1000;
-const COLOURS: Readonly<Record<string, string>> = { critical: 'Attention', warning: 'Warning', resolved: 'Good' };
+const STYLES: Readonly<Record<MessageKind, string>> = {
+  critical: 'attention',
+  warning: 'warning',
+  closed: 'good',
+  summary: 'emphasis',
+  test: 'emphasis',
+};
 
 /**
  * Posts each notification to a workflow of Microsoft Teams ("When a Teams webhook request is received") as an Adaptive Card. Its
@@ -26,31 +30,31 @@ const COLOURS: Readonly<Record<string, string>> = { critical: 'Attention', warni
 export function createTeamsChannel(config: Omit<TeamsConfig, 'type'>, deps: HttpChannelDeps): Channel {
   return createViewChannel(config, deps, {
     type: 'teams',
-    bodyOf: teamsMessage,
+    bodyOf: teamsBody,
     readBody: readTeamsBody,
     spacingMs: SPACING_MS,
   });
 }
 
-function teamsMessage(view: MessageView, notificationId: string): object {
-  const { mark, summary, facts, next, head, link, acknowledgeLink } = view;
-  const title = { weight: 'Bolder', size: 'Medium', color: COLOURS[mark] ?? 'Default' };
-  const first = [block(run(`usage-ledger: ${mark}`, title)), block(run(clipBytes(summary, SUMMARY_BYTES)))];
-  const commands = withinRoom(
-    next.map((command) => block(run(command, { fontType: 'Monospace' }))),
-    NEXT_BYTES,
-  );
-  const last = [
-    ...(commands.length === 0 ? [] : [block(run('Next:'))]),
-    ...commands,
-    block(run([notificationId, ...(head === null ? [] : [head])].join(', '), { isSubtle: true, size: 'Small' })),
+function teamsBody(message: Message): object {
+  const { title, lines, items, links, command, kind, head } = message;
+  const subtle = { isSubtle: true, size: 'Small' };
+  const first = [
+    {
+      type: 'Container',
+      style: STYLES[kind],
+      bleed: true,
+      items: [block(run(clipBytes(title, TEXT_BYTES), { weight: 'Bolder', size: 'Medium' }))],
+    },
+    ...lines.map((line) => block(run(clipBytes(line, TEXT_BYTES)))),
   ];
-  const factBlocks = facts.map(({ label, value }) =>
-    block(run(`${label}: `, { weight: 'Bolder' }), run(clip(value, VALUE_CHARACTERS))),
-  );
-  const links = { 'Open the page': link, Acknowledge: acknowledgeLink };
-  const actions = Object.entries(links).flatMap(([title, url]) =>
-    url === null || Buffer.byteLength(url) > ADDRESS_BYTES ? [] : [{ type: 'Action.OpenUrl', title, url }],
+  const last = [
+    block(run(tagOf(message), subtle)),
+    ...(command === null ? [] : [block(run(clipBytes(command, TEXT_BYTES), { ...subtle, fontType: 'Monospace' }))]),
+    ...(head === null ? [] : [block(run(clipBytes(head, TEXT_BYTES), subtle))]),
+  ];
+  const actions = Object.entries({ Acknowledge: links.acknowledge, 'Open alert': links.open }).flatMap(([name, url]) =>
+    url === null || Buffer.byteLength(url) > TEXT_BYTES ? [] : [{ type: 'Action.OpenUrl', title: name, url }],
   );
   const messageOf = (body: readonly object[]): object => {
     const schema = 'http://adaptivecards.io/schemas/adaptive-card.json';
@@ -61,9 +65,7 @@ function teamsMessage(view: MessageView, notificationId: string): object {
     };
   };
   const room = MAX_CARD_BYTES - sizeOf(messageOf([...first, ...last]));
-  const shownFacts = withinRoom(factBlocks, room);
-  const lines = lineBlocks(view.lines, room - sizeOf(shownFacts));
-  return messageOf([...first, ...shownFacts, ...lines, ...last]);
+  return messageOf([...first, ...itemBlocks(items, room), ...last]);
 }
 
 /** Returns the beginning of a text that fits into a number of bytes as JSON. */
@@ -79,20 +81,18 @@ function clipBytes(text: string, most: number): string {
   return `${out}…`;
 }
 
-/** As many lines as there is room for, and how many there are beyond. */
-function lineBlocks(lines: readonly string[], room: number): object[] {
-  const all = lines.slice(0, MESSAGE_LINES).map((line) => block(run(line)));
-  const shown = withinRoom(all, room - sizeOf(block(run(tailLine(lines.length)))));
-  return shown.length === lines.length ? shown : [...shown, block(run(tailLine(lines.length - shown.length)))];
-}
-
-function withinRoom(blocks: readonly object[], room: number): object[] {
-  let left = room;
-  const beyond = blocks.findIndex((each) => {
-    left -= sizeOf(each) + 1;
-    return left < 0;
-  });
-  return beyond < 0 ? [...blocks] : blocks.slice(0, beyond);
+/** Returns as many items as there is room for, and a line that counts the others. */
+function itemBlocks(items: readonly string[], room: number): object[] {
+  const all = items.map((item) => block(run(item)));
+  if (sizeOf(all) <= room) return all;
+  let left = room - sizeOf(block(run(tailLine(items.length))));
+  const shown: object[] = [];
+  for (const item of all) {
+    left -= sizeOf(item) + 1;
+    if (left < 0) break;
+    shown.push(item);
+  }
+  return [...shown, block(run(tailLine(items.length - shown.length)))];
 }
 
 function sizeOf(value: unknown): number {

@@ -1,17 +1,18 @@
 import type { SlackConfig, TeamsConfig } from '../../config/channel-types.ts';
 import { sleep } from '../../core/clock.ts';
+import type { Message } from '../messages/message.ts';
 import type { ReadBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
 import { channelUrl } from './channel-url.ts';
-import { type MessageView, messageView } from './message-view.ts';
 import { postJson } from './post-json.ts';
+import { readMessage } from './read-message.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /** How a place for people is written to. */
 interface Form {
   type: string;
   /** The JSON for it. */
-  bodyOf(view: MessageView, notificationId: string): object;
+  bodyOf(message: Message): object;
   /** Reads the body of a 2xx response. */
   readBody: ReadBody;
   /** From the start of one message to that of the next, at the least; 0: as they come. */
@@ -39,10 +40,10 @@ export function createViewChannel(
   return {
     name,
     type,
-    async deliver(message, { signal }) {
-      const view = messageView(message.payload);
-      if (view === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
-      const body = JSON.stringify(bodyOf(view, message.notificationId));
+    async deliver({ payload }, { signal }) {
+      const message = readMessage(payload);
+      if (message === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
+      const body = JSON.stringify(bodyOf(message));
       try {
         await turn(signal);
       } catch (error) {

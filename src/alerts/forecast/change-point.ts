@@ -1,4 +1,5 @@
-import { BURSTY, type WeekdayProfile, weightOf } from './weekday-profile.ts';
+import { sum } from './past-days.ts';
+import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightOf } from './weekday-profile.ts';
 
 /** A subject's current usage level and when it began. */
 export interface UsageLevel {
@@ -49,6 +50,65 @@ export function regimeOf(days: readonly number[], week: WeekdayProfile): UsageLe
   return { days: at, rate, back: at <= BURST_DAYS || rate === 0 ? before : rate };
 }
 
+/** The latest lasting change of a daily rate. */
+export interface RateChange {
+  /** Days since. */
+  days: number;
+  /** Mean credits a day since, and in the four weeks before. */
+  rate: number;
+  before: number;
+}
+
+/** Fewer days, and fewer pairs of days with usage, do not show how much days differ. */
+const FEW_DAYS = 14;
+const MIN_PAIRS = 5;
+const NOISE_OF_FEW = 0.5;
+const MIN_NOISE = 0.04;
+
+/**
+ * Returns the latest lasting change within days, the latest first; null without one. Its test is that of a usage level,
+ * with the noise between neighbouring days, to which a change of level adds no more than one difference.
+ */
+export function rateChangeOf(days: readonly number[]): RateChange | null {
+  const week = weekdayProfileOf(days);
+  const sums = new Sums(days, week);
+  const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
+  if (at === null || comesAndGoes(sums, days.length, at)) return null;
+  const before = days.slice(at, at + DAYS_BEFORE);
+  // After a spike of a few days the rate is what it was.
+  if (!differs(sums.rate(0, at) ?? 0, median(ratesOf(days, week, at)))) return null;
+  return { days: at, rate: sum(days.slice(0, at)) / at, before: sum(before) / before.length };
+}
+
+/** Returns the credits of days divided by their weights, from a day back over four weeks. */
+function ratesOf(days: readonly number[], week: WeekdayProfile, from: number, count = DAYS_BEFORE): number[] {
+  return days.slice(from, from + count).flatMap((credits, day) => {
+    const weight = weightOf(week, from + day);
+    return weight > 0 ? [credits / weight] : [];
+  });
+}
+
+/** Returns the median difference between two days in a row, relative to their mean; days without usage are left out. */
+function noiseBetween(days: readonly number[], week: WeekdayProfile): number {
+  const rates = ratesOf(days, week, 0, days.length);
+  const differences = rates.slice(1).flatMap((rate, day) => {
+    const earlier = rates[day] ?? 0;
+    return rate + earlier > 0 ? [(2 * Math.abs(rate - earlier)) / (rate + earlier)] : [];
+  });
+  if (differences.length < MIN_PAIRS) return NOISE_OF_FEW;
+  return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, median(differences));
+}
+
+/** The lower one of two middle values; 0 without values. */
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
+}
+
+function differs(a: number, b: number): boolean {
+  const [low, high] = [Math.min(a, b), Math.max(a, b)];
+  return high > 0 && high >= low * MIN_RATIO;
+}
+
 interface Stretch {
   used: number;
   weight: number;
@@ -81,10 +141,28 @@ class Sums {
   }
 }
 
-function latestChange(sums: Sums, length: number, noise: number): number | null {
+/** Measures how clear a change between two stretches is, given how many standard errors they differ by. */
+type Clearness = (since: Stretch, before: Stretch, errors: number) => number;
+
+/** The variance that two levels explain: the most where the change is, however large it is. */
+function gainOf(since: Stretch, before: Stretch): number {
+  const apart = since.used / since.weight - before.used / before.weight;
+  return (apart ** 2 * since.weight * before.weight) / (since.weight + before.weight);
+}
+
+function latestChange(
+  sums: Sums,
+  length: number,
+  noise: number,
+  clearness: Clearness = (_since, _before, errors) => errors,
+): number | null {
   let found: number | null = null;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const next = clearestChange(sums, found ?? Math.min(length, MAX_DAYS + 1), { length: found ?? length, noise });
+    const next = clearestChange(sums, found ?? Math.min(length, MAX_DAYS + 1), {
+      length: found ?? length,
+      noise,
+      clearness,
+    });
     if (next === null) return found;
     found = next;
   }
@@ -94,21 +172,23 @@ function latestChange(sums: Sums, length: number, noise: number): number | null 
 function clearestChange(
   sums: Sums,
   below: number,
-  { length, noise }: { length: number; noise: number },
+  { length, noise, clearness }: { length: number; noise: number; clearness: Clearness },
 ): number | null {
   let clearest: number | null = null;
-  let most = MIN_ERRORS;
+  let most = 0;
   for (let at = 1; at < below; at += 1) {
     const since = sums.between(0, at);
     const before = sums.between(at, Math.min(length, at + DAYS_BEFORE));
     if (since.weight <= 0 || before.weight <= 0) continue;
     const rates = [since.used / since.weight, before.used / before.weight];
     const [low, high] = [Math.min(...rates), Math.max(...rates)];
-    if (high <= 0 || high < low * MIN_RATIO) continue;
+    if (!differs(low, high)) continue;
     const error =
       noise * Math.hypot(Math.sqrt(since.squares) / since.weight, Math.sqrt(before.squares) / before.weight);
     const errors = Math.log((high + high * ADDED) / (low + high * ADDED)) / error;
-    if (errors > most) [most, clearest] = [errors, at];
+    if (errors <= MIN_ERRORS) continue;
+    const clear = clearness(since, before, errors);
+    if (clear > most) [most, clearest] = [clear, at];
   }
   return clearest;
 }

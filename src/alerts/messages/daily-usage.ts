@@ -8,20 +8,9 @@ import { and, eq, gte, isNotNull, lt, preparedSql, query, sql } from '../../ledg
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
+import { type RateChange, rateChangeOf } from '../forecast/change-point.ts';
 import { TOLERANCE_MS } from '../forecast/run-moments.ts';
 import type { DailyUsage } from './facts/facts.ts';
-
-/** A rate that changed for good: the mean before and from `at` on. */
-interface Step {
-  at: number;
-  before: number;
-  after: number;
-}
-
-/** Two daily rates differ if one is at least this multiple of the other. */
-const MIN_STEP_RATIO = 1.3;
-/** A step must explain at least this share of the variance. */
-const MIN_EXPLAINED_SHARE = 0.25;
 
 /** The credits of a tenant in a period from a moment on. */
 export interface Reading {
@@ -54,25 +43,34 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
     previous: atDayEnds(before, previousLengthMs, previous, wasRead),
     current: atDayEnds(period, elapsedMs, current, wasRead),
   };
-  const lastDay = (elapsedMs % DAY_MS) / DAY_MS || 1;
-  const ratesBefore = previous.total === null ? [] : dailyRates(days.previous, 1);
-  const rates = dailyRates(days.current, lastDay);
-  // The last day is incomplete, and much of it may be used at its beginning.
-  if (lastDay < 1) rates.pop();
+  const ratesBefore = previous.total === null ? [] : dailyRates(days.previous);
+  const rates = dailyRates(days.current);
+  const lastRate = rates.pop() ?? 0;
+  // A day that has not ended counts once it has more than the day before. The last day of a month that is over has the
+  // rest of the day before, too.
+  const isOpen = startMs + elapsedMs < periodEndMs(period);
+  if (isOpen && lastRate > (rates.at(-1) ?? ratesBefore.at(-1) ?? 0)) rates.push(lastRate);
   const all = [...ratesBefore, ...rates];
-  // A correction is no rate.
-  const found = all.some((rate) => rate < 0) ? null : findStep(all);
-  const step = found !== null && isDaySeen(days, found.at - ratesBefore.length) ? found : null;
+  const change = changeOf(all);
+  const day = change === null ? 0 : rates.length - change.days;
+  const seen = change !== null && isDaySeen(days, day) ? change : null;
   const elapsedDays = elapsedMs / DAY_MS;
   const whole = previous.total === null ? null : perDay(previous.total, previousLengthMs / DAY_MS);
   const soFar = current.total === null || elapsedDays <= 0 ? null : perDay(current.total, elapsedDays);
   return {
-    since: step === null ? null : dayOf(startMs + (step.at - ratesBefore.length) * DAY_MS),
-    usual_daily_credits: step === null ? whole : BigInt(Math.round(step.before)),
-    recent_daily_credits: step === null ? soFar : BigInt(Math.round(step.after)),
+    since: seen === null ? null : dayOf(startMs + day * DAY_MS),
+    usual_daily_credits: seen === null ? whole : BigInt(Math.round(seen.before)),
+    recent_daily_credits: seen === null ? soFar : BigInt(Math.round(seen.rate)),
     previous_same_point: samePoint(before, elapsedMs, previous, wasRead),
     days,
   };
+}
+
+/** Returns the latest lasting change of daily rates, the earliest first; null without one. */
+function changeOf(rates: readonly number[]): RateChange | null {
+  // A correction is no rate.
+  if (rates.length === 0 || rates.some((rate) => rate < 0)) return null;
+  return rateChangeOf(rates.toReversed());
 }
 
 function atDayEnds(
@@ -113,15 +111,13 @@ export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[]
   });
 }
 
-/** Credits a day, for each day; `lastDay` is how much of the last one has passed. */
-function dailyRates(days: readonly (bigint | null)[], lastDay: number): number[] {
+/** Returns the credits of each day; those of days without a reading are spread evenly. */
+function dailyRates(days: readonly (bigint | null)[]): number[] {
   const rates: number[] = [];
   let known = 0n;
   for (const [index, credits] of days.entries()) {
     if (credits === null) continue;
-    const last = index === days.length - 1;
-    const spread = index - rates.length + (last ? lastDay : 1);
-    const rate = Number(credits - known) / spread;
+    const rate = Number(credits - known) / (index - rates.length + 1);
     while (rates.length <= index) rates.push(rate);
     known = credits;
   }
@@ -147,31 +143,6 @@ function perDay(credits: bigint, days: number): bigint {
 
 function dayOf(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
-}
-
-/**
- * The one place at which a series is best cut into two of constant value each (least squares), when the two differ
- * enough and the cut explains enough of the series to be worth telling; null otherwise.
- */
-export function findStep(values: readonly number[]): Step | null {
-  const total = values.reduce((sum, value) => sum + value, 0);
-  const mean = total / values.length;
-  const spread = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  let best: Step | null = null;
-  let explained = 0;
-  let sum = 0;
-  for (let at = 1; at < values.length; at += 1) {
-    sum += values[at - 1] ?? 0;
-    const before = sum / at;
-    const after = (total - sum) / (values.length - at);
-    const gain = ((before - after) ** 2 * at * (values.length - at)) / values.length;
-    if (gain <= explained) continue;
-    explained = gain;
-    best = { at, before, after };
-  }
-  if (best === null || explained < spread * MIN_EXPLAINED_SHARE) return null;
-  const [low, high] = [Math.min(best.before, best.after), Math.max(best.before, best.after)];
-  return high > 0 && high >= low * MIN_STEP_RATIO ? best : null;
 }
 
 interface DailyUsageSubject {

@@ -1,6 +1,7 @@
 import { formatMinute } from '../../core/date-time.ts';
 import { counted } from '../../core/text/words.ts';
 import { messageId } from './compose.ts';
+import { inOneText } from './message.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
 
@@ -20,8 +21,8 @@ export interface SummaryContext {
 }
 
 /**
- * The daily summary of a channel, in as many messages as receivers need: an item an alert, by workspace, then the critical ones
- * first, then the largest change first. The ids follow from the members alone.
+ * The daily summary of a channel, in as many messages as receivers need: an item an alert, by workspace, the open ones
+ * first, then the critical ones, then the largest change. The ids follow from the members alone.
  */
 export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
   const { channel, dueAt, at, head, mostBytes } = context;
@@ -30,6 +31,7 @@ export function dailySummaries<T extends Rendered>(all: readonly T[], context: S
     const ids = notifications.map((own) => own.notification_id);
     const notificationId = messageId(['alert.digest', channel, dueAt, ...ids]);
     const firing = notifications.filter(({ state }) => state !== 'resolved');
+    const text = { title: titleOf(dueAt, { part, parts }, notifications.length, firing.length), lines: [] };
     const payload = renderPayload({
       notification_id: notificationId,
       type: 'alert.digest',
@@ -45,12 +47,14 @@ export function dailySummaries<T extends Rendered>(all: readonly T[], context: S
         alert_id: notification.alert_id,
         severity: notification.severity,
         state: notification.state,
+        title: notification.title,
         summary: notification.summary,
         notifications: [notification],
       })),
       head: { link: head.seq, digest: head.digest },
       created_at: at,
-      summary: summaryLine(dueAt, { part, parts }, notifications.length, firing.length),
+      ...text,
+      summary: inOneText(text),
     });
     return { notificationId, payload };
   });
@@ -60,6 +64,8 @@ function bySeverity(a: Rendered, b: Rendered): number {
   const [one, other] = [a.notification, b.notification];
   return (
     compareText(one.workspace_id ?? '', other.workspace_id ?? '') ||
+    // `firing` comes before `resolved` alphabetically.
+    compareText(one.state, other.state) ||
     // `critical` comes before `warning` alphabetically, too.
     compareText(one.severity, other.severity) ||
     byChange(a, b) ||
@@ -71,10 +77,10 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function summaryLine(dueAt: string, { part, parts }: Part, alerts: number, firing: number): string {
+function titleOf(dueAt: string, { part, parts }: Part, alerts: number, firing: number): string {
   const where = parts === 1 ? '' : `, part ${part} of ${parts}`;
   const resolved = alerts - firing;
-  const also = resolved === 0 ? '' : `, ${resolved} resolved`;
-  const count = firing === 0 ? `${counted(resolved, 'alert')} resolved` : `${counted(firing, 'alert')} firing${also}`;
-  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}.`;
+  const also = resolved === 0 ? '' : `, ${resolved} closed`;
+  const count = firing === 0 ? `${counted(resolved, 'alert')} closed` : `${counted(firing, 'alert')} open${also}`;
+  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}`;
 }

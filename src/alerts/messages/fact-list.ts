@@ -1,9 +1,8 @@
 import { addPeriods } from '../../core/period.ts';
-import { changeReason } from '../figures/change-reason.ts';
 import { findsGrowth, usageKind } from '../rules/rules.ts';
-import type { DailyUsage, Facts, StakeMoney } from './facts/facts.ts';
-import { amountWords, grouped, signed } from './facts/names.ts';
-import { isOpenMonth, limitOf } from './facts/phrases.ts';
+import type { DailyUsage, Facts, StakeMoney, TenantsEvidence } from './facts/facts.ts';
+import { amountWords, grouped, named, signed } from './facts/names.ts';
+import { growthCauses, isOpenMonth, limitOf } from './facts/phrases.ts';
 
 /** One line of the facts about an alert: a label and the figures in words. */
 export interface Fact {
@@ -33,6 +32,7 @@ export function alertFacts(facts: Facts): Fact[] {
       'Cost',
       at_stake_money === null || BigInt(at_stake_money.amount_minor) === 0n ? null : moneyWords(facts, at_stake_money),
     ],
+    ['Largest', evidence.tenants === null ? null : largestWords(facts, evidence.tenants)],
     ['New id of', predecessor === null ? null : predecessor.tenant_id],
   ]);
 }
@@ -118,6 +118,17 @@ function samePointWords({ period, credits }: Facts, { previous_same_point }: Dai
   return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
 }
 
+/** The tenants with the largest increase, each with its credits of both months. */
+function largestWords({ previous_period }: Facts, { largest }: TenantsEvidence): string | null {
+  if (largest.length === 0) return null;
+  return largest
+    .map(
+      ({ tenant_id, current_credits, previous_credits }) =>
+        `${named(tenant_id)} ${grouped(current_credits)} (${previous_period} ${grouped(previous_credits)})`,
+    )
+    .join(', ');
+}
+
 function shareWords({ evidence }: Facts): string | null {
   const { share_of_workspace_percent, share_of_increase_percent } = evidence;
   if (share_of_workspace_percent === null) return null;
@@ -129,24 +140,15 @@ function percent(part: number | bigint): string {
   return Number(part) === 0 ? 'less than 0.1%' : `${grouped(part)}%`;
 }
 
-const DRIVERS = {
-  volume: 'more requests',
-  intensity: 'more credits per request',
-  mixed: 'more requests and more credits per request',
-} as const;
+const CAUSES = { requests: 'more requests', each: 'more credits per request' } as const;
 
-/** Compares credits per request with before and names the driver: more requests, or more credits for each. */
-function driverWords({ rule, credits, requests, evidence, previous_period }: Facts): string | null {
-  if (!findsGrowth(rule) || credits === null || requests === null) return null;
-  if (credits.current <= 0n || requests.current <= 0n || requests.previous <= 0n) return null;
-  // The forecast of an incomplete month shows its driver.
-  const comes = BigInt(evidence.projection?.credits ?? credits.current);
-  const reason = changeReason(
-    { credits: credits.previous, requests: requests.previous },
-    { credits: comes, requests: (requests.current * comes) / credits.current },
-  );
-  if (reason === null) return null;
+/** Names the causes of the growth, and compares credits per request with before. */
+function driverWords(facts: Facts): string | null {
+  const { rule, credits, requests, previous_period } = facts;
+  const causes = growthCauses(facts);
+  if (!findsGrowth(rule) || credits === null || requests === null || causes.length === 0) return null;
+  if (requests.current <= 0n) return null;
   const now = grouped(Number(credits.current) / Number(requests.current));
   const before = grouped(Number(credits.previous) / Number(requests.previous));
-  return `${DRIVERS[reason]}: ${now} credits each, ${before} in ${previous_period}`;
+  return `${causes.map((cause) => CAUSES[cause]).join(' and ')}: ${now} credits each, ${before} in ${previous_period}`;
 }

@@ -4,34 +4,58 @@ import { causeMessage } from '../rules/message.ts';
 import { RULE_TABLE, type UsageRule } from '../rules/rules.ts';
 import type { TenantCounts } from '../state/bulk-pending.ts';
 import type { Facts } from './facts/facts.ts';
-import { grouped, signed } from './facts/names.ts';
-import { baselineMonth, monthCredits, monthOf, placeOf, settled, subjectOf } from './facts/phrases.ts';
-import { readWords } from './sentence.ts';
+import { grouped, roundedForecast, signed } from './facts/names.ts';
+import { baselineMonth, forecast, monthCredits, monthOf, placeOf, settled, subjectOf } from './facts/phrases.ts';
+import { linesOf, type MessageText } from './message.ts';
+import { eventWords, readWords } from './sentence.ts';
 
-const NAMED = 5;
+const MAX_NAMED = 3;
 /** Events that begin a condition. */
 const BEGINS: readonly NotificationEvent[] = ['opened', 'again', 'worse'];
 
-/** Returns the sentence of a group message; the largest members come first. */
-export function groupSentence(all: readonly Facts[], ofAll: TenantCounts): string {
+/** Returns the title and the lines of a message about several alerts of one rule, the largest first. */
+export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageText {
   const [first] = all;
-  if (first === undefined) return '';
+  if (first === undefined) return { title: '', lines: [] };
   const rule = RULE_TABLE[first.rule];
   if (rule.type === 'system') {
-    const names = firstOf(all.map(placeOf), NAMED);
+    const names = `${firstOf(all.map(placeOf), MAX_NAMED)}.`;
     const where = counted(all.length, 'workspace');
     const { found, ended, todo } = causeMessage(rule.message, first);
-    return first.event === 'closed' ? `${ended(where)} They are ${names}.` : `${found(where)}: ${names}. ${todo}`;
+    return first.event === 'closed'
+      ? { title: ended(where), lines: [`Workspaces: ${names}`] }
+      : { title: found(where), lines: [`Workspaces: ${names}`, todo] };
   }
-  const figures = all.map((each) => {
-    const forecast = areForecast(all) ? 'forecast ' : '';
-    return `${subjectOf(each)} ${forecast}${grouped(expectedCredits(each, areForecast(all)))}${besideWhat(rule, each)}`;
+  const isEnd = hasEnded(all);
+  return {
+    title: isEnd ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${togetherWords(all)}`,
+    lines: linesOf([...(isEnd ? [whyOfMany(all)] : addsOfMany(rule, all)), readWords(first)]),
+  };
+}
+
+/** Returns the sentence about the largest members; nothing for workspaces, which the lines name. */
+export function largestWords(all: readonly Facts[]): string {
+  const isSystem = all.some(({ rule }) => RULE_TABLE[rule].type === 'system');
+  return isSystem ? '' : `Largest: ${firstOf(memberLines(all), MAX_NAMED)}.`;
+}
+
+/** Returns each member with its figures: `acme 345,035 (June 122,435)`. */
+export function memberLines(all: readonly Facts[]): string[] {
+  const isForecast = areForecast(all);
+  return all.map((each) => {
+    const rule = RULE_TABLE[each.rule];
+    if (rule.type === 'system') return subjectOf(each);
+    const figure = isForecast ? `forecast ${forecast(each)}` : grouped(BigInt(each.credits?.current ?? 0n));
+    return `${subjectOf(each)} ${figure}${besideWhat(rule, each)}`;
   });
-  const largest = `Largest: ${firstOf(figures, NAMED)}.`;
+}
+
+function togetherWords(all: readonly Facts[]): string {
   const sum = sumOf(all);
-  const together = sum === null ? '' : `, ${areForecast(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
-  const main = hasEnded(all) ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
-  return [`${main}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
+  if (sum === null) return '';
+  return areForecast(all)
+    ? `, forecast ${signed(roundedForecast(sum))} credits together`
+    : `, ${signed(sum)} credits together`;
 }
 
 /** Reports whether the members have no cause any more; the last message about settled figures has one. */
@@ -44,9 +68,7 @@ function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   if (hasEnded(all)) return [];
   const [first] = all as [Facts];
   const haveSettled = rule.kind.levels?.settled === 'kept' && all.every(({ level }) => level === 'settled');
-  const what = areForecast(all) ? 'The forecasts have' : 'They have';
-  const grown = rule.message.grown ?? `${what} grown since the last message.`;
-  return [haveSettled ? settled(first) : '', first.event === 'grown' ? grown : ''];
+  return [haveSettled ? settled(first) : '', first.event === 'grown' ? eventWords(first) : ''];
 }
 
 /** Sums the differences of all members; null if their figures are of several kinds. */
@@ -84,16 +106,26 @@ function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, 
   return `${grouped(all.length)}${more} tenants of ${place} ${found}, ${grouped(inAll)} of ${grouped(tenants)} in all`;
 }
 
+/** Returns the reason that all members share; null if they have several. */
+function sharedReason(all: readonly Facts[]): Facts['closed_because'] {
+  const because = new Set(all.map(({ closed_because }) => closed_because));
+  return because.size === 1 ? (all[0]?.closed_because ?? null) : null;
+}
+
+/** `March jump of 5 tenants of ws-1 closed` */
 function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
   const [first] = all as [Facts];
-  const about = `${rule.kind.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
-  const because = new Set(all.map(({ closed_because }) => closed_because));
-  const why = because.size === 1 ? first.closed_because : null;
-  if (why === 'left_window') return `Closed: ${monthOf(first)} has left the alert window (${about})`;
-  const what = `${monthOf(first)} ${about}`;
-  if (why === 'workspace_ended') return `Closed: ${placeOf(first)} is no longer read (${what})`;
-  if (why === 'unrouted') return `The ${what} is no longer sent here; it is still open`;
-  return why === 'gone' ? `The ${what} is over` : `The ${what} is over or no longer sent here`;
+  const about = `${monthOf(first)} ${rule.kind.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
+  return `${about} ${sharedReason(all) === 'unrouted' ? 'no longer sent here' : 'closed'}`;
+}
+
+function whyOfMany(all: readonly Facts[]): string {
+  const [first] = all as [Facts];
+  const why = sharedReason(all);
+  if (why === 'left_window') return `${monthOf(first)} has left the alert window.`;
+  if (why === 'workspace_ended') return 'The workspace is no longer read.';
+  if (why === 'unrouted') return 'They are still open.';
+  return why === 'gone' ? '' : 'Ended, or no longer sent here.';
 }
 
 /** Returns the figure that one member is compared with. */

@@ -2,7 +2,8 @@ import type { ChannelRoute } from '../pipeline/route.ts';
 import type { TenantCounts } from '../state/bulk-pending.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { messageId } from './compose.ts';
-import { groupSentence, sumOf } from './group-sentence.ts';
+import { groupText, largestWords, sumOf } from './group-sentence.ts';
+import { inOneText } from './message.ts';
 import { byChange, inParts, type MadeMessage, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
 
@@ -16,12 +17,13 @@ export function groupMessages<T extends Rendered>(
 ): MadeMessage<T>[] {
   const sorted = [...all].sort(byChange);
   const notifications = sorted.map(({ notification }) => notification);
-  const line = groupSentence(notifications, ofAll);
+  const whole = groupText(notifications, ofAll);
   return inParts(sorted, mostBytes, (members, { part, parts }) => {
     const notifications = members.map(({ notification }) => notification);
     const [first] = notifications;
     const ids = notifications.map((own) => own.notification_id);
     const notificationId = messageId(['alert.group', route.channel, at, ...ids]);
+    const text = parts === 1 ? whole : { ...whole, title: `${whole.title} (part ${part} of ${parts})` };
     const payload = renderPayload({
       notification_id: notificationId,
       type: 'alert.group',
@@ -38,8 +40,8 @@ export function groupMessages<T extends Rendered>(
       alerts: notifications,
       acknowledge_link: first?.event === 'closed' ? null : acknowledgeLink(route, notificationId),
       created_at: at,
-      summary:
-        parts === 1 ? line : `${line} This is message ${part} of ${parts}, about ${notifications.length} of them.`,
+      ...text,
+      summary: `${inOneText(text)} ${largestWords(notifications)}`.trimEnd(),
     });
     return { notificationId, payload };
   });

@@ -8,9 +8,11 @@ import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
 import type { Observation } from '../rules/observation.ts';
 import { usageKind } from '../rules/rules.ts';
 import type { Facts, FigureChange, Notification } from './facts/facts.ts';
-import { sentenceOf } from './sentence.ts';
+import { inOneText, type MessageText } from './message.ts';
+import { alertText } from './sentence.ts';
 
-export interface NotificationInput extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | 'summary'> {
+export interface NotificationInput
+  extends Omit<Notification, 'credits' | 'requests' | 'reason' | 'link' | keyof MessageText | 'summary'> {
   previous: UsageFigures | null;
   current: UsageFigures | null;
   public_url: string | null;
@@ -32,7 +34,8 @@ export function buildNotification(input: NotificationInput): Notification {
     requests: current === null ? null : figureChange(previous.requests, current.requests),
     reason: current === null ? null : changeReason(previous, current),
   };
-  return { ...facts, link: linkTo(public_url, rest), acknowledge_link, summary: sentenceOf(facts) };
+  const text = alertText(facts);
+  return { ...facts, link: linkTo(public_url, rest), acknowledge_link, ...text, summary: inOneText(text) };
 }
 
 function linkTo(

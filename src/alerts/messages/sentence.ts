@@ -1,41 +1,58 @@
 import { DAY_MS } from '../../core/durations.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { causeMessage } from '../rules/message.ts';
-import { RULE_TABLE, type SystemRule, usageKind, usageRule } from '../rules/rules.ts';
+import { RULE_TABLE, type SystemRule, type UsageRule, usageKind, usageRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
-import { amountWords, dateName, named } from './facts/names.ts';
-import { isOpenMonth, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
+import { aboutAmount, amountWords, dateName, named } from './facts/names.ts';
+import { isOpenMonth, monthOf, placeOf, titleSubject } from './facts/phrases.ts';
+import { linesOf, type MessageText } from './message.ts';
 
 /**
- * Returns the sentence of a message: event, subject, figures, certainty, start, cost, remedy. It is safe for a terminal
- * whatever the names are.
+ * Returns the title and the lines of a message about one alert. They are safe for a terminal whatever the names are.
  */
-export function sentenceOf(facts: Facts): string {
-  const { event, tenant_id, evidence } = facts;
-  const place = tenant_id === null ? '' : `${placeOf(facts)}: `;
-  // An alert that eased because the tenant is a successor was not corrected.
-  const since = event === 'eased' && evidence.predecessor !== null ? '' : (SINCE[event] ?? '');
-  // A notification repeated after an uncertain delivery or a route change follows no end.
-  const isTwice = event === 'again' && facts.episode < 2;
-  const adds = event === 'grown' ? grownWords(facts) : isTwice ? '' : since;
-  const ends = event === 'closed' && facts.closed_because !== 'settled';
-  const sentences = ends ? [endOf(facts)] : [...opening(facts), adds, readWords(facts)];
-  return `${place}${sentences.filter((sentence) => sentence !== '').join(' ')}`;
+export function alertText(facts: Facts): MessageText {
+  // The last message about settled figures has these figures.
+  if (facts.event === 'closed' && facts.closed_because !== 'settled') return endText(facts);
+  const rule = RULE_TABLE[facts.rule];
+  return rule.type === 'usage' ? usageText(rule, facts) : systemText(rule, facts);
 }
 
-/** Sentences about the difference to earlier messages. */
-const SINCE: Partial<Record<Facts['event'], string>> = {
+function usageText({ message }: UsageRule, facts: Facts): MessageText {
+  const { title, figures, causes = [] } = message.found(facts);
+  return {
+    title: `${titleSubject(facts)}: ${title}`,
+    lines: linesOf([eventWords(facts), ...figures, readWords(facts)], causes, [costWords(facts, message.cost)]),
+  };
+}
+
+function systemText(rule: SystemRule, facts: Facts): MessageText {
+  const { detail } = facts.evidence;
+  const why = detail === null ? '' : `${capitalized(inertText(detail)).replace(/\.$/, '')}.`;
+  const { found, todo } = causeMessage(rule.message, facts);
+  return { title: found(whose(facts)), lines: linesOf([why], [eventWords(facts)], [todo]) };
+}
+
+/** Capitalizes a sentence, except for a name or an address at its beginning. */
+function capitalized(words: string): string {
+  return /^[a-z]+ /.test(words) ? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}` : words;
+}
+
+const EVENT_WORDS: Partial<Record<Facts['event'], string>> = {
   again: 'It had ended and holds again.',
-  eased: 'Correction: by the current figures and limit it has not happened.',
+  eased: 'Corrected: by the current figures it has not happened.',
   reminder: 'Not acknowledged yet.',
-  flapping: 'It begins and ends repeatedly; the next message follows after an hour without a change.',
+  flapping: 'It begins and ends repeatedly. The next message follows after an hour without a change.',
 };
 
-function grownWords({ rule, level, evidence }: Facts): string {
-  const own = usageRule(rule);
-  const isForecast = own?.kind.levels?.fromForecast === true && level === 'likely' && evidence.projection !== null;
-  if (isForecast) return 'The forecast has grown since the last message.';
-  return own?.message.grown ?? 'It has grown since the last message.';
+/** Says how the message differs from earlier ones; nothing for the first one. */
+export function eventWords(facts: Facts): string {
+  const { event, evidence } = facts;
+  if (event === 'grown') return usageRule(facts.rule)?.message.grown ?? 'Grown since the last message.';
+  // An alert that eased because the tenant is a successor was not corrected.
+  if (event === 'eased' && evidence.predecessor !== null) return '';
+  // A notification repeated after an uncertain delivery or a route change follows no end.
+  if (event === 'again' && facts.episode < 2) return '';
+  return EVENT_WORDS[event] ?? '';
 }
 
 /** When figures were read that are older than a day. */
@@ -44,29 +61,17 @@ export function readWords({ period, read_at, created_at }: Facts): string {
   return `Figures as of ${dateName(read_at, created_at)}.`;
 }
 
-function opening(facts: Facts): string[] {
-  const rule = RULE_TABLE[facts.rule];
-  if (rule.type === 'usage') return [...rule.message.found(facts), costWords(facts, rule.message.cost)];
-  const { detail } = facts.evidence;
-  const words = detail === null ? '' : `: ${inertText(detail).replace(/\.$/, '')}`;
-  return [`${ownFound(rule, facts)}${words}.`, causeMessage(rule.message, facts).todo];
-}
-
-/** Returns the fault of a system alert without its detail. */
-function ownFound(rule: SystemRule, facts: Facts): string {
-  return causeMessage(rule.message, facts).found(whose(facts));
-}
-
+/** Returns the name of the failing part of a system alert, or of its workspace. */
 function whose(facts: Facts): string {
   const name = facts.cause?.split(':').slice(1).join(':');
   return name ? named(name) : placeOf(facts);
 }
 
-/** Formats the cost; empty without a rate card. */
-function costWords(facts: Facts, of: string | undefined): string {
+/** Formats the cost; empty without a rate card. That of a forecast is rounded. */
+function costWords(facts: Facts, sentence: UsageRule['message']['cost']): string {
   const { at_stake_money: money } = facts.evidence;
-  if (of === undefined || money === null || BigInt(money.amount_minor) === 0n) return '';
-  return `${of} ${amountWords(money)}${isOfMonthEnd(facts) ? ` by the end of ${monthOf(facts)}` : ''}.`;
+  if (sentence === undefined || money === null || BigInt(money.amount_minor) === 0n) return '';
+  return sentence(isOfMonthEnd(facts) ? aboutAmount(money) : amountWords(money), facts);
 }
 
 /**
@@ -79,18 +84,28 @@ export function isOfMonthEnd(facts: Facts): boolean {
   return evidence.projection !== null && evidence.projection.credits > (credits?.current ?? 0n);
 }
 
-/** Returns why an alert ended or is no longer sent here. */
-function endOf(facts: Facts): string {
+/** Returns the text about an alert that ended or is no longer sent here. */
+function endText(facts: Facts): MessageText {
   const rule = RULE_TABLE[facts.rule];
-  const about = `${rule.kind.title} of ${subjectOf(facts)}`;
-  if (facts.closed_because === 'left_window')
-    return `Closed: ${facts.period === null ? 'it' : monthOf(facts)} has left the alert window (${about}).`;
-  const what = facts.period === null ? about : `${monthOf(facts)} ${about}`;
-  if (facts.closed_because === 'workspace_ended') return `Closed: the workspace is no longer read (${what}).`;
-  if (facts.closed_because === 'unrouted') {
-    return rule.type === 'system'
-      ? `${ownFound(rule, facts)}; this is no longer sent here.`
-      : `The ${what} is no longer sent here; it is still open.`;
+  const { closed_because: because } = facts;
+  if (rule.type === 'system') {
+    const { found, ended } = causeMessage(rule.message, facts);
+    if (because === 'unrouted')
+      return { title: `${found(whose(facts))} (no longer sent here)`, lines: ['It is still open.'] };
+    if (because === 'workspace_ended')
+      return { title: `${rule.kind.title} of ${placeOf(facts)} closed`, lines: [ENDED] };
+    return { title: ended(whose(facts)), lines: [] };
   }
-  return rule.type === 'system' ? causeMessage(rule.message, facts).ended(whose(facts)) : rule.message.ended(facts);
+  const what = `${titleSubject(facts)}: ${facts.period === null ? '' : `${monthOf(facts)} `}${rule.kind.title}`;
+  if (because === 'unrouted') return { title: `${what} no longer sent here`, lines: ['It is still open.'] };
+  if (because === 'left_window') return { title: `${what} closed`, lines: [leftWindow(facts)] };
+  if (because === 'workspace_ended') return { title: `${what} closed`, lines: [ENDED] };
+  const { figures, why } = rule.message.ended(facts);
+  return { title: `${what} closed${figures === '' ? '' : `, ${figures}`}`, lines: linesOf([why]) };
+}
+
+const ENDED = 'The workspace is no longer read.';
+
+function leftWindow(facts: Facts): string {
+  return `${facts.period === null ? 'It' : monthOf(facts)} has left the alert window.`;
 }

@@ -1,8 +1,13 @@
 import { inertJson } from '../../core/text/inert-text.ts';
 import { named } from './facts/names.ts';
+import { inOneText } from './message.ts';
 
 export function testPayload(facts: { notificationId: string; channel: string; createdAt: string }): string {
   const { notificationId, channel, createdAt } = facts;
+  const text = {
+    title: `Test message of usage-ledger for channel ${named(channel)}`,
+    lines: ['The channel works. Nobody has to do anything.'],
+  };
   return inertJson(
     JSON.stringify({
       notification_id: notificationId,
@@ -10,7 +15,8 @@ export function testPayload(facts: { notificationId: string; channel: string; cr
       severity: 'warning',
       channel,
       created_at: createdAt,
-      summary: `Test message of usage-ledger for channel ${named(channel)}: it works, and nobody has to do anything.`,
+      ...text,
+      summary: inOneText(text),
     }),
   );
 }

@@ -1,30 +1,48 @@
 import type { Facts } from '../messages/facts/facts.ts';
 
-/** Sentences about alerts of a usage rule, in the order in which a message has them. Empty sentences are left out. */
+/** The words of a usage rule about a finding. Empty sentences are left out. */
+export interface FoundWords {
+  /** Completes the title after the subject: how much, against which limit. No full stop. */
+  title: string;
+  /** Sentences of the first line: the figures that the title is compared with. */
+  figures: string[];
+  /** Sentences of the second line: causes. */
+  causes?: string[];
+}
+
+/** The words of a usage rule about the end of an alert. */
+export interface EndedWords {
+  /** Completes the title after `March jump closed`: the figures; empty without any. */
+  figures: string;
+  /** The sentence that explains the end. */
+  why: string;
+}
+
+/** The words of a usage rule, in the order of a message: title, figures, causes, cost. */
 export interface UsageMessage {
-  /** Returns the sentences about a finding: figures, comparison, certainty, start. */
-  found: (facts: Facts) => string[];
-  /** Returns the sentence about the end of the alert. */
-  ended: (facts: Facts) => string;
-  /** Completes a sentence about several tenants. */
+  found: (facts: Facts) => FoundWords;
+  ended: (facts: Facts) => EndedWords;
+  /** Completes a title about several tenants. */
   foundForMany: (month: string, likely: 'all' | 'some' | 'none') => string;
-  /** Replaces "It has grown since the last message." */
+  /** Replaces "Grown since the last message." */
   grown?: string;
-  /** Introduces the price of the credits at stake. */
-  cost?: string;
+  /** Returns the sentence about the price of the credits at stake. */
+  cost?: (amount: string, facts: Facts) => string;
   /** Returns the figure that one member of a group is compared with. Absent: the compared month's. */
   comparison?: (facts: Facts) => string;
 }
 
-/** Sentences about one cause of a system alert. `subject` is a workspace, channel or job, or a count of workspaces. */
+/** The words about one cause of a system alert. `subject` is a workspace, channel or job, or a count of workspaces. */
 export interface CauseMessage {
+  /** The title of a finding. */
   found: (subject: string) => string;
+  /** The title of its end. */
   ended: (subject: string) => string;
   /** The remedy, as an imperative. */
   todo: string;
 }
 
-/** Returns the sentences for an alert's cause. */
+/** Returns the words for an alert's cause. */
 export function causeMessage(
   causes: Readonly<Record<string, CauseMessage>>,
   { cause }: Pick<Facts, 'cause'>,

@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { placeOf } from '../../alerts/messages/facts/phrases.ts';
+import { localSummary, placeOf } from '../../alerts/messages/facts/phrases.ts';
 import { mutedBy, mutedWords } from '../../alerts/messages/muted.ts';
 import type { ListedAlert } from '../../alerts/queries/alerts.ts';
 import { usageRulesWith } from '../../alerts/rules/rules.ts';
@@ -97,7 +97,7 @@ function showAlerts(cli: CliContext, context: Context, { limit, ...options }: Li
     cli.note(head.filters.states === 'open' && !isFiltered ? 'no open alerts' : 'no alert matches');
     noteMissingTenant(cli, scope.connection, { tenantId: tenant, workspaceId: workspace });
   }
-  const [place, ...others] = new Set(firstRows(cli, matching, limit).map(placeOf));
+  const isOnePlace = new Set(firstRows(cli, matching, limit).map(placeOf)).size === 1;
   const shown = limitRows(rows, limit);
   if (cli.json) {
     cli.printJson({ ...head, alerts: [...shown] });
@@ -105,11 +105,10 @@ function showAlerts(cli: CliContext, context: Context, { limit, ...options }: Li
   }
   const alerts: SummarizedAlert[] = [];
   if (cli.tableOptions.width !== undefined) {
-    const prefix = place === undefined || others.length > 0 ? '' : `${place}: `;
     // Print each alert as soon as its summary is computed: many alerts take seconds.
     for (const alert of shown) {
       alerts.push(alert);
-      for (const line of alertLines(alert, prefix, cli.tableOptions)) cli.print(line);
+      for (const line of alertLines(alert, isOnePlace, cli.tableOptions)) cli.print(line);
     }
   } else if (matching.length > 0) {
     alerts.push(...shown);
@@ -138,14 +137,18 @@ const ALERT_INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
 
 /**
  * Formats an alert for a terminal: the summary, cut at a clause or word; the id, never cut, with the size; and the reason
- * when it is muted. `prefix`, the workspace that all alerts share, is dropped from the summary.
+ * when it is muted. A workspace that all alerts share is left out of the summary.
  */
-function alertLines(alert: SummarizedAlert, prefix: string, { width = 80, color = false }: TableOptions): string[] {
-  const { alert_id, first_fired_at, summary } = alert;
+function alertLines(
+  alert: SummarizedAlert,
+  isOnePlace: boolean,
+  { width = 80, color = false }: TableOptions,
+): string[] {
+  const { alert_id, first_fired_at } = alert;
   const mark = paint(alertMark(alert).padStart(MARK_WIDTH), color ? alertStyle(alert) : undefined);
   const since = (first_fired_at ?? '').slice(0, 10).padEnd(10);
   const room = Math.max(20, width - ALERT_INDENT.length);
-  const text = inertText(summary.startsWith(prefix) ? summary.slice(prefix.length) : summary);
+  const text = inertText(isOnePlace ? localSummary(alert) : alert.summary);
   const size = sizeText(alert);
   const line = `${alert_id}  ${size}`.trimEnd();
   const details = [...(textWidth(line) <= room ? [line] : [alert_id, size]), mutedWords(alert.muted_because) ?? ''];

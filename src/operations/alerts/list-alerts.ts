@@ -44,7 +44,7 @@ const row = z.strictObject({
   feedback: z.enum(FEEDBACK_LABELS).nullable().describe('the latest label that somebody gave'),
   at_stake_credits: z.bigint().nullable().describe('the difference in credits; null for system alerts'),
   at_stake_money: stakeMoneySchema.describe('what these credits cost; null without a price'),
-  summary: z.string().describe('the alert in one sentence'),
+  summary: z.string().describe('title and lines of its message, in one text'),
   at_stake_by_month_end: z.boolean().describe('true if the difference is a forecast for the end of the month'),
 });
 

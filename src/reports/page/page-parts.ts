@@ -1,4 +1,4 @@
-import { named } from '../../alerts/messages/facts/names.ts';
+import { localSummary } from '../../alerts/messages/facts/phrases.ts';
 import { mutedWords } from '../../alerts/messages/muted.ts';
 import { alertMoments } from '../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../alerts/queries/alerts.ts';
@@ -164,15 +164,13 @@ export function openAlerts(
   const open = alertRows(connection, { states: 'open', ...subject });
   const rows = open.filter(({ rule }) => subject.tenantId === undefined || rule !== 'margin');
   const momentsOf = alertMoments(connection);
-  const place = `${named(subject.workspaceId)}: `;
   const alerts = rows.slice(0, limit).map((alert): AlertSentence => {
-    const { summary } = momentsOf(alert).now.notification;
     return {
       severity: alert.severity,
       state: alert.state,
       since: alert.first_fired_at,
       muted: mutedWords(alert.muted_because),
-      summary: summary.startsWith(place) ? summary.slice(place.length) : summary,
+      summary: localSummary(momentsOf(alert).now.notification),
     };
   });
   return { alerts, moreAlerts: rows.length - alerts.length };

@@ -15,7 +15,7 @@ test('a channel that loses notifications is one piece of news on the others unti
   expect(world.failing.received).toHaveLength(2);
   expect(world.notices()).toEqual([
     expect.stringMatching(
-      /^Channel failing fails: HTTP 400\. 1 alert was not delivered; the newest is "ws-1: a used 16,000 .*"\. Once it works, run `usage-ledger alerts replay --all-dead`\.$/,
+      /^Channel failing fails\. HTTP 400\. 1 alert was not delivered; the newest is "a \(ws-1\): 16,000 credits in March, limit 15,000"\. Once it works, run `usage-ledger alerts replay --all-dead`\.$/,
     ),
   ]);
   const findings = await checkChannels(world.config);
@@ -37,7 +37,7 @@ test('two channels that both refuse everything tell each other once, and no more
   await world.deliverAll();
   const notices = messages(world.view()).filter(({ payload }) => payload.rule === 'job_failed');
   expect(notices).toHaveLength(2);
-  for (const { payload } of notices) expect(payload.summary).toMatch(/the newest is "ws-1: a used 16,000 /);
+  for (const { payload } of notices) expect(payload.summary).toMatch(/the newest is "a \(ws-1\): 16,000 /);
 });
 
 test('a notice about a channel quotes what usage did, and no notice about another channel', async () => {
@@ -56,7 +56,7 @@ test('a notice about a channel quotes what usage did, and no notice about anothe
   const told = messages(connection).filter(
     ({ channel, payload }) => channel === 'third' && payload.cause === 'channel:other',
   );
-  expect(told.at(-1)?.payload.summary).toMatch(/2 alerts were not delivered; the newest is "ws-1: a used 16,000 /);
+  expect(told.at(-1)?.payload.summary).toMatch(/2 alerts were not delivered; the newest is "a \(ws-1\): 16,000 /);
 });
 
 async function startWorld(otherStatus = 204) {

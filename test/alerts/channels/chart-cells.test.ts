@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { chartCells, emailText } from '../../../src/alerts/channels/email-text.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';
 
@@ -28,32 +28,30 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
   const payload = renderPayload(
     buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: DAILY_USAGE } })),
   );
-  const view = messageView(payload);
+  const view = readMessage(payload);
   if (view === null) throw new Error('the payload cannot be read');
   const { text, html } = emailText(view);
   expect(html).not.toContain('<svg');
   expect(html).toContain('background:#06c');
   expect(text).toContain('2026-02  ▁··█');
-  for (const part of [text, html.replaceAll('&quot;', '"')]) {
-    expect(part).toContain('usage-ledger alerts ack alert_1 --note "..."');
-  }
+  for (const part of [text, html]) expect(part).toContain('usage-ledger alerts explain alert_1');
 });
 
 test.each([
-  ['used 180,000 credits; January was 100,000. Limit: 150,000.', 'used 180,000 credits; January was 100,000'],
+  ['180,000 credits in February, limit 150,000', '180,000 credits in February, limit 150,000'],
   [
-    'will probably pass its limit: forecast 180,000 to 190,000, and so it went on for very long',
-    'will probably pass its limit',
+    'probably the new id of another tenant with a very long name, 12,345 credits in February',
+    'probably the new id of another tenant with a very long name',
   ],
   [
-    'has a name so long that no clause ends within what most mail programs show of a subject',
-    'has a name so long that no clause ends within what …',
+    'has a name so long that no clause ends within what most mail programs show of a subject of one line',
+    'has a name so long that no clause ends within what most mail programs show of …',
   ],
-])('the subject of a mail has at most 90 characters and ends behind a clause or a word: %s', (words, end) => {
-  const summary = `ws-1 of Gesellschaft: acme ${words}`;
-  const view = messageView(renderPayload({ ...buildNotification(jumpFacts()), summary }));
-  if (view === null) throw new Error('the payload has no view');
-  const { subject } = emailText(view);
-  expect(subject.length).toBeLessThanOrEqual(90);
-  expect(subject).toBe(`[critical] ws-1 of Gesellschaft: acme ${end}`);
+])('the subject of a mail has at most 120 characters and ends behind a clause or a word: %s', (words, end) => {
+  const title = `acme (ws-1 of Gesellschaft): ${words}`;
+  const message = readMessage(renderPayload({ ...buildNotification(jumpFacts()), title }));
+  if (message === null) throw new Error('the payload cannot be read');
+  const { subject } = emailText(message);
+  expect(subject.length).toBeLessThanOrEqual(120);
+  expect(subject).toBe(`[critical] acme (ws-1 of Gesellschaft): ${end}`);
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { groupMessages } from '../../../src/alerts/messages/group.ts';
 import { buildNotification } from '../../../src/alerts/messages/notification.ts';
 import { routesOf } from '../../../src/alerts/pipeline/route.ts';
@@ -15,7 +15,7 @@ type Changes = Parameters<typeof jumpFacts>[0];
 const [ROUTE] = routesOf([{ type: 'log', name: 'mail' }]);
 
 /** What a channel gets of tenants that have used so many credits each. */
-function viewOf(credits: readonly bigint[], changes: Changes | ((index: number) => Changes) = {}) {
+function groupOf(credits: readonly bigint[], changes: Changes | ((index: number) => Changes) = {}) {
   if (ROUTE === undefined) throw new Error('one route is expected');
   const members = credits.map((current, index) => {
     const about = {
@@ -36,84 +36,78 @@ function viewOf(credits: readonly bigint[], changes: Changes | ((index: number) 
     ofAll: { tenants: 40, likely: 0, reached: 0 },
     mostBytes: 180_000,
   };
-  const [message] = groupMessages(members, about);
-  const view = messageView(message?.payload ?? '');
-  if (view === null) throw new Error('the payload has no view');
-  return { view, id: message?.notificationId ?? '' };
+  const [made] = groupMessages(members, about);
+  const message = readMessage(made?.payload ?? '');
+  if (message === null) throw new Error('the payload cannot be read');
+  return { message, id: made?.notificationId ?? '' };
 }
 
-test('a group shows its members, the largest first, with their ids, what they come to, and what to type about all of them', () => {
-  const { view, id } = viewOf([180_000n, 400_000n, 160_000n]);
-  expect(view.lines).toEqual([
-    'tenant-1: 400,000 credits, 100,000 before (+300,000), alert_1',
-    'tenant-0: 180,000 credits, 100,000 before (+80,000), alert_0',
-    'tenant-2: 160,000 credits, 100,000 before (+60,000), alert_2',
-  ]);
-  expect(view.facts).toEqual([
-    { label: 'Total of 3', value: '740,000 credits, 300,000 before (+440,000)' },
-    { label: 'Message', value: id },
-  ]);
-  expect(view.next).toEqual([
-    `usage-ledger alerts ack ${id} --note "..."`,
-    `usage-ledger alerts silence --alert ${id} --until 2026-05-08 --reason "..."`,
-    `usage-ledger alerts feedback ${id} real # expected, false`,
-  ]);
-  const { text, html } = emailText(view);
-  expect(text).toContain('tenant-1: 400,000 credits, 100,000 before (+300,000), alert_1');
-  expect(html).toMatch(/tenant-1.*alert_1.*400,000.*before 100,000.*\+300,000/);
+test('a group lists its largest members with their figures, and acknowledges all of them', () => {
+  const { message, id } = groupOf([180_000n, 400_000n, 160_000n]);
+  expect(message).toMatchObject({
+    title: '3 of 40 tenants of ws-123 are over their February limit, +440,000 credits together',
+    lines: [],
+    items: [
+      'tenant-1 400,000 (January 100,000)',
+      'tenant-0 180,000 (January 100,000)',
+      'tenant-2 160,000 (January 100,000)',
+    ],
+    ...{ kind: 'critical', event: null, facts: [], command: `usage-ledger alerts ack ${id}` },
+  });
+  const { text, html } = emailText(message);
+  expect(text).toContain('\n\ntenant-1 400,000 (January 100,000)\ntenant-0 180,000');
+  expect(html).toContain('<li><bdi>tenant-1 400,000 (January 100,000)</bdi></li>');
 });
 
-test('a group of forecasts says what is foretold of each and of all; one of figures of two kinds has no total', () => {
+test('a group of more than ten members counts the others', () => {
+  const { message } = groupOf(Array.from({ length: 12 }, (_, index) => 200_000n + BigInt(index)));
+  expect(message.items).toHaveLength(11);
+  expect(message.items.at(-1)).toBe('and 2 more: see `usage-ledger alerts list --all`');
+});
+
+test('a group of forecasts has the range of each and the sum of all; one of figures of two kinds has no sum', () => {
   const projection = { credits: 160_000n, low_credits: 150_000n, high_credits: 170_000n, elapsed_fraction: 0.5 };
   const likely = { level: 'likely', evidence: { ...NO_EVIDENCE, projection } } as const;
-  const { view } = viewOf([80_000n, 90_000n], likely);
-  expect(view.lines).toEqual([
-    'tenant-0: forecast 150,000 to 170,000, 100,000 before (+60,000), alert_0',
-    'tenant-1: forecast 150,000 to 170,000, 100,000 before (+60,000), alert_1',
+  const { message } = groupOf([80_000n, 90_000n], likely);
+  expect(message.items).toEqual([
+    'tenant-0 forecast 150,000 to 170,000 (January 100,000)',
+    'tenant-1 forecast 150,000 to 170,000 (January 100,000)',
   ]);
-  expect(view.facts[0]).toEqual({ label: 'Total of 2', value: 'forecast 320,000, 200,000 before (+120,000)' });
-  expect(view.summary).toContain('forecast +120,000 credits together');
-  expect(emailText(view).html).toMatch(/150,000 to 170,000.*forecast, before 100,000.*\+60,000/);
+  expect(message.title).toContain('forecast +120,000 credits together');
   const larger = { ...projection, credits: 190_000n, low_credits: 180_000n, high_credits: 200_000n };
   const further = (index: number): Changes =>
     index === 0 ? likely : { ...likely, evidence: { ...NO_EVIDENCE, projection: larger } };
-  expect(viewOf([20_000n, 80_000n], further).view.lines[0]).toContain('tenant-1: forecast 180,000 to 200,000');
-  const mixed = viewOf([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).view;
-  expect(mixed.facts.map(({ label }) => label)).toEqual(['Message']);
-  expect(mixed.summary).not.toContain('together');
+  expect(groupOf([20_000n, 80_000n], further).message.items[0]).toContain('tenant-1 forecast 180,000 to 200,000');
+  const mixed = groupOf([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).message;
+  expect(mixed.title).not.toContain('together');
 });
 
-test('a group about workspaces has no figures, and what has ended needs no acknowledgement', () => {
+test('a group about workspaces has no figures, and one that has ended needs no acknowledgement', () => {
   const own = { rule: 'sync_stale', cause: null, tenant_id: null, period: null, previous_period: null } as const;
-  const stale = viewOf([1n, 2n], { ...own, previous: null, current: null, threshold: null }).view;
-  expect(stale.lines).toEqual(['ws-123, alert_0', 'ws-123, alert_1']);
-  expect(stale.facts.map(({ label }) => label)).toEqual(['Message']);
-  const ended = viewOf([1n, 2n], {
+  const stale = groupOf([1n, 2n], { ...own, previous: null, current: null, threshold: null }).message;
+  expect(stale.items).toEqual(['ws-123', 'ws-123']);
+  const ended = groupOf([1n, 2n], {
     type: 'alert.resolved',
     event: 'closed',
     state: 'resolved',
     closed_because: 'gone',
-  });
-  expect(ended.view.next).toEqual([`usage-ledger alerts feedback ${ended.id} real # expected, false`]);
+  }).message;
+  expect(ended).toMatchObject({ kind: 'closed', command: 'usage-ledger alerts list --all' });
+  expect(ended.links.acknowledge).toBeNull();
 });
 
-test('the table of a group fits a phone and a window, however long the names are', async () => {
-  const { view } = viewOf(
+test('the mail about a group fits a phone and a window, however long the names are', async () => {
+  const { message } = groupOf(
     Array.from({ length: 100 }, (_, index) => 9_007_199_254_740_993n + BigInt(index)),
-    {
-      tenant_name: '\u{1f980}Gesellschaft'.repeat(22),
-    },
+    { tenant_name: '\u{1f980}Gesellschaft'.repeat(22) },
   );
   const file = join(temporaryFolder(), 'group.html');
-  writeFileSync(file, emailText(view).html);
+  writeFileSync(file, emailText(message).html);
   const look = await startBrowser();
   for (const width of [375, 600]) {
     const page = await look(`file://${file}`, width);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    expect(await page.evaluate("document.querySelectorAll('tr').length")).toBe(102);
-    // A figure is never broken.
-    const widths = "[...document.querySelectorAll('td:nth-child(2)')].slice(2).map((cell) => cell.clientWidth)";
-    expect(await page.evaluate(`Math.min(...${widths})`)).toBeGreaterThan(120);
+    expect(await page.evaluate("document.querySelectorAll('li').length")).toBe(11);
     expect(page.complaints).toEqual([]);
   }
 });

@@ -65,7 +65,7 @@ describe('the log channel', () => {
     expect(lines[0]?.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       channel: 'log-1',
-      msg: expect.stringMatching(/ used 180,000 credits/),
+      msg: expect.stringMatching(/: 180,000 credits in February, limit 150,000\./),
     });
   });
 

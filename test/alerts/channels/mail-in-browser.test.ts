@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -26,7 +26,7 @@ const EVIDENCE = {
 
 test('the HTML of a mail fits a phone and a window, names of any length and the chart included', async () => {
   const names = { tenant_id: 'W'.repeat(500), tenant_name: '\u{1f980}Gesellschaft'.repeat(22) };
-  const view = messageView(renderPayload(buildNotification(jumpFacts({ evidence: EVIDENCE, ...names }))));
+  const view = readMessage(renderPayload(buildNotification(jumpFacts({ evidence: EVIDENCE, ...names }))));
   if (view === null) throw new Error('the payload has no view');
   const file = join(temporaryFolder(), 'mail.html');
   writeFileSync(file, emailText(view).html);

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/core/clock.ts';
 import { HOSTILE_NAMES } from './hostile.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { jumpFacts } from './sample.ts';
+import { pagerdutyFaults } from './vendor-rules.ts';
 
 const KEY = 'r'.repeat(32);
 
@@ -21,22 +22,10 @@ interface Event {
 const eventsAt = (receiver: Receiver) => receiver.received.map(({ body }) => JSON.parse(String(body)) as Event);
 const payloadOf = (changes: Parameters<typeof jumpFacts>[0]) => renderPayload(buildNotification(jumpFacts(changes)));
 
-/** What PagerDuty documents of an event that it takes; else why not. */
-function faultOf(event: Event, bytes: number): string | null {
-  if (bytes > 512 * 1024) return 'more than 512 kB';
-  if (event.routing_key.length !== 32) return 'the key has not 32 characters';
-  if (!['trigger', 'acknowledge', 'resolve'].includes(event.event_action)) return 'an unknown action';
-  if (event.dedup_key === '' || event.dedup_key.length > 255) return 'a bad dedup_key';
-  if (event.event_action !== 'trigger') return null;
-  const { summary, source, severity } = event.payload ?? { summary: '', source: '', severity: '' };
-  if (summary === '' || summary.length > 1024 || source === '') return 'a bad payload';
-  return ['critical', 'error', 'warning', 'info'].includes(severity) ? null : 'a bad severity';
-}
-
 async function start(answer: (count: number) => number = () => 202) {
   const receiver = await startReceiver((response: ServerResponse) => {
     const body = receiver.received.at(-1)?.body ?? Buffer.from('{}');
-    const fault = faultOf(JSON.parse(String(body)), body.length);
+    const [fault = null] = pagerdutyFaults(JSON.parse(String(body)));
     response.statusCode = fault === null ? answer(receiver.received.length) : 400;
     if (response.statusCode === 429) response.setHeader('Retry-After', '7');
     response.end(JSON.stringify({ status: fault ?? 'success' }));
@@ -62,11 +51,15 @@ it('triggers under the id of the alert, with figures, commands and a link, and r
     ...{ routing_key: KEY, event_action: 'trigger', dedup_key: 'alert_1' },
     payload: {
       ...{ severity: 'critical', source: 'ws-123', class: 'jump', group: 'ws-123' },
-      summary: expect.stringContaining('acme used 180,000'),
+      summary: 'acme (ws-123): 180,000 credits in February, limit 150,000',
       timestamp: '2026-02-20T12:00:00.000Z',
-      custom_details: { Limit: '150,000 credits', Next: expect.stringContaining('usage-ledger alerts') },
+      custom_details: {
+        Message: 'January: 100,000.\nMore requests.',
+        Limit: '150,000 credits',
+        Next: 'usage-ledger alerts explain alert_1',
+      },
     },
-    links: [{ href: expect.stringContaining('https://ledger.example.com/'), text: 'Open the page' }],
+    links: [{ href: expect.stringContaining('https://ledger.example.com/'), text: 'Open alert' }],
   });
   expect(known).toEqual({ routing_key: KEY, event_action: 'acknowledge', dedup_key: 'alert_1' });
   expect(ends).toEqual({ routing_key: KEY, event_action: 'resolve', dedup_key: 'alert_1' });

@@ -103,7 +103,7 @@ test('an exceeded plan is sent once', async () => {
   expect(told(ledger)).toEqual(['jump alert.firing a']);
   const payload = messages(ledger)[0]?.payload;
   expect(payload.evidence.planned_bounds).toEqual([20_000]);
-  expect(payload.summary).toContain('Planned was growth up to 20,000.');
+  expect(payload.summary).toContain('Planned: up to 20,000.');
 });
 
 test('runs without changed figures change no alert', async () => {

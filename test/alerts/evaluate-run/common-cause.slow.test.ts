@@ -48,7 +48,7 @@ test('a shared cause in a workspace of sixty is one message within two days, wit
   expect(largest).toHaveLength(5);
   for (const { tenant_id } of largest) expect(Number(tenant_id.slice(2))).toBeGreaterThan(45);
   expect(message.summary).toContain(
-    `More than half of its tenants will probably reach at least ${common_growth} times their February`,
+    `More than half of its tenants will probably reach at least ${common_growth}x February.`,
   );
   expect(message.summary).toContain(`Largest increases: ${largest[0].tenant_id} `);
   expect(

@@ -50,7 +50,11 @@ test('a tenant without usage at the close of its month is sent when usage appear
   closeMonth(world.connection, '2026-02', at(1));
   world.state('late', '2026-02', 5_000n);
   await world.read(at(2));
-  expect(world.summaries('restatement')).toEqual([expect.stringMatching(/late changed: 5,000 credits now, 0 when/)]);
+  expect(world.summaries('restatement')).toEqual([
+    expect.stringMatching(
+      /^late \(ws-1\): closed February changed by \+5,000 to 5,000 credits\. 0 when it was closed\./,
+    ),
+  ]);
 });
 
 test.each([
@@ -67,6 +71,6 @@ test.each([
   }
   expect(world.summaries('regression')).toEqual([
     expect.stringContaining(' lost '),
-    expect.stringContaining(`acme lost ${lost} credits of March: `),
+    expect.stringContaining(`acme (ws-1): lost ${lost} credits of March, `),
   ]);
 });

@@ -28,7 +28,9 @@ test('a rise in the second month of a workspace is sent as a warning with its ba
   expect(world.rows("SELECT severity || ' ' || substr(first_fired_at, 1, 10) FROM alerts")).toEqual([
     'warning 2026-02-10',
   ]);
-  expect(world.summaries('jump')[0]).toContain('judged by the first 20 days that were read, of 40 credits each');
+  expect(world.summaries('jump')[0]).toContain(
+    'The limit follows from the first 20 days that were read, 40 credits each.',
+  );
 });
 
 test('a workspace that was first read in the last days of a month is judged after two weeks', async () => {

@@ -13,7 +13,7 @@ test('five of sixteen tenants at once are one message that names each, the large
   const [group] = heard(ledger);
   expect(group).toMatchObject({ type: 'alert.group', alert_count: 5, credits_change: 101_000, workspace_id: 'ws-1' });
   expect(group.summary).toBe(
-    '5 of 16 tenants of ws-1 are over their March limit, +101,000 credits together. Largest: e 30,400 (February 10,000), d 30,300 (February 10,000), c 30,200 (February 10,000), b 30,100 (February 10,000), a 30,000 (February 10,000).',
+    '5 of 16 tenants of ws-1 are over their March limit, +101,000 credits together. Largest: e 30,400 (February 10,000), d 30,300 (February 10,000), c 30,200 (February 10,000) and 2 more.',
   );
 
   for (const tenant of FIVE) put(upstream, tenant, ['2026-02', 40_000]);

@@ -43,7 +43,7 @@ test('an alert about growth leaves the open list with its month, and its final f
     ({ payload }) => payload.rule === 'jump' && payload.tenant_id === 'a',
   )?.payload;
   expect(last).toMatchObject({ event: 'closed', closed_because: 'settled', level: 'settled' });
-  expect(last.summary).toMatch(/^ws-1: a used 16,000 .* March has settled\./);
+  expect(last.summary).toMatch(/^a \(ws-1\): 16,000 .* March has settled\./);
   const changes = `SELECT change FROM alert_transitions JOIN alerts USING (alert_key) JOIN tenants USING (tenant_key)
     WHERE rule = 'jump' AND tenant_id = 'a' ORDER BY 1`;
   expect(ledger.rows(changes).map(({ change }) => change)).toEqual(['escalated', 'expired', 'fired']);

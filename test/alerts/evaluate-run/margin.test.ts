@@ -38,7 +38,7 @@ test('a tenant below cost that will cover it by month end is not sent; one that 
   const { told, summaries, stakes } = await playFebruary([COST], { large: 1_000, small: 400 }, 32);
   expect(told).toEqual(['margin happened firing small']);
   expect(summaries[0]).toBe(
-    'ws-1: small is below cost in February and will probably stay so: at the 11,400 credits forecast (day 7 of 28), it pays 14.00 and costs 45.60 EUR.',
+    'small (ws-1): below cost in February, pays 14.00 and costs 45.60 EUR. At the forecast of 11,400 credits. 2,800 so far.',
   );
   // What it used more than the month before is no loss.
   expect(stakes).toEqual([null]);
@@ -47,7 +47,7 @@ test('a tenant below cost that will cover it by month end is not sent; one that 
 test('a tenant without a forecast is sent once the month is over', async () => {
   const { told, summaries } = await playFebruary([COST], { large: 1_000 }, 32, { late: 27 });
   expect(told).toEqual(['margin happened firing late']);
-  expect(summaries[0]).toBe('ws-1: late was below cost in February: for 400 credits it pays 0.00 and costs 1.60 EUR.');
+  expect(summaries[0]).toBe('late (ws-1): below cost in February, pays 0.00 and costs 1.60 EUR. For 400 credits.');
 });
 
 test('another currency, or no cost card, is no loss', async () => {

@@ -28,8 +28,10 @@ test('a new tenant that was sent before another one stopped turns out to be its 
   ).toBe(true);
   expect(world.told()[last]).toBe('new_spend likely firing initech');
   const words = world.summaries('new_spend')[last];
-  expect(words).toMatch(/^ws-1: initech is probably the new id of globex, which used 3,000 credits a day/);
-  expect(words).not.toContain('correction');
+  expect(words).toMatch(
+    /^initech \(ws-1\): probably the new id of globex, [\d,]+ credits in March\. globex: 3,000 a day/,
+  );
+  expect(words).not.toContain('Correct');
 });
 
 test('a stop waits a week for a new tenant that has not reached its floor', async () => {
@@ -74,6 +76,6 @@ test.each([
     }
     const told = world.told().filter((line) => !line.startsWith('new_spend happened'));
     expect(told.filter((line) => line.startsWith('drop'))).toEqual(['drop likely firing farther']);
-    expect(world.summaries('new_spend').at(-1)).toContain('newcomer is probably the new id of nearer');
+    expect(world.summaries('new_spend').at(-1)).toContain('newcomer (ws-1): probably the new id of nearer');
   },
 );

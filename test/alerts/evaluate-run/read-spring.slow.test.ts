@@ -7,10 +7,17 @@ import { messages } from '../../support/messages.ts';
 import { playSpring, SPRING_ORDER } from './spring.ts';
 
 const TOLD = [
-  ...['one drop closed', 'one drop opened', 'one drop worse', 'one jump closed', 'one jump opened', 'one jump worse'],
+  ...['one drop closed', 'one drop opened', 'one jump closed', 'one jump opened', 'one jump worse'],
   ...['one new_spend eased', 'one new_spend opened', 'one new_spend worse', 'one regression closed'],
   ...['one regression opened', 'one restatement closed', 'one restatement opened', 'many drop closed'],
-  ...['many drop opened', 'many jump grown', 'many jump opened', 'many jump worse', 'many new_spend opened'],
+  ...[
+    'many drop opened',
+    'many jump closed',
+    'many jump grown',
+    'many jump opened',
+    'many jump worse',
+    'many new_spend opened',
+  ],
   ...['many regression closed', 'many regression opened'],
 ];
 

@@ -77,8 +77,8 @@ test('a stop names the credits missing by the end of the month, unless the tenan
     await world.read(dayMs + 12 * HOUR_MS);
   }
   expect(world.summaries('drop')).toEqual([
-    'ws-1: less has used nothing for 3 days, longer than it paused in the four weeks before: 3,000 credits in March; February was 8,400. The credits that are missing cost 54.00 EUR by the end of March.',
-    'ws-1: more has used nothing for 3 days, longer than it paused in the four weeks before: 9,000 credits in March; February was 8,400.',
+    'less (ws-1): no usage for 3 days. Longer than any pause in the four weeks before. March so far: 3,000. February: 8,400. Costs about 54 EUR less than February.',
+    'more (ws-1): no usage for 3 days. Longer than any pause in the four weeks before. March so far: 9,000. February: 8,400.',
   ]);
 });
 
@@ -96,7 +96,7 @@ test('a standstill of all tenants is one message about the workspace within a da
   await read(Date.UTC(2026, 0, 12), stopMs + DAY_MS);
   expect(world.told()).toEqual(['standstill happened firing *']);
   expect(world.summaries('standstill')).toEqual([
-    'No tenant of ws-1 has used anything since 10 March, longer than the workspace paused in the four weeks before. Its metering has probably stopped: ask the service.',
+    'ws-1: no tenant has used anything since 10 March. Longer than any pause of the workspace in the four weeks before. Its metering has probably stopped: ask the service.',
   ]);
   await read(stopMs + DAY_MS, goesOnMs);
   expect(world.told()).toEqual(['standstill happened firing *']);
@@ -122,5 +122,5 @@ test('a stop at the end of a month is sent in the next one, even if that month h
     await world.read(dayMs + 12 * HOUR_MS);
   }
   expect(world.told()).toEqual(['drop likely firing acme', 'drop likely firing globex']);
-  expect(world.summaries('drop')[0]).toMatch(/^ws-1: acme has used nothing for \d+ days, .*: 0 credits in April/);
+  expect(world.summaries('drop')[0]).toMatch(/^acme \(ws-1\): no usage for \d+ days\. .* April so far: 0\./);
 });

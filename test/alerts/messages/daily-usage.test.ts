@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { buildDailyUsage, findStep, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
+import { buildDailyUsage, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
 import { dayBars } from '../../../src/alerts/messages/day-bars.ts';
 
 const DAY_MS = 86_400_000;
@@ -121,17 +121,110 @@ test('the days of a daily usage never lose or invent a credit', () => {
   );
 });
 
-test('a step is found where it is, whatever its height', () => {
-  const values = fc.tuple(
-    fc.integer({ min: 1, max: 30 }),
-    fc.integer({ min: 1, max: 30 }),
-    fc.integer({ min: 1, max: 1e6 }),
+test('a lasting change is found on its day, and none in a steady month', () => {
+  const worlds = fc.tuple(
+    fc.integer({ min: 4, max: 28 }),
+    fc.integer({ min: 10, max: 100_000 }),
+    fc.integer({ min: 2, max: 9 }),
   );
   fc.assert(
-    fc.property(values, ([before, after, rate]) => {
-      const series = [...Array(before).fill(rate), ...Array(after).fill(rate * 2)];
-      expect(findStep(series)).toEqual({ at: before, before: rate, after: rate * 2 });
-      expect(findStep(series.map(() => rate))).toBeNull();
+    fc.property(worlds, ([day, rate, times]) => {
+      const current = readings(MARCH_MS, 31, (each) => (each < day ? rate : rate * times));
+      const previous = readings(FEBRUARY_MS, 28, () => rate);
+      const months = {
+        ...{ period: '2026-03' as const, elapsedMs: 31 * DAY_MS, wasRead: ALWAYS },
+        previous: { readings: previous, total: previous.at(-1)?.credits ?? null },
+      };
+      const changed = buildDailyUsage({
+        ...months,
+        current: { readings: current, total: current.at(-1)?.credits ?? null },
+      });
+      expect(changed).toMatchObject({
+        since: `2026-03-${String(day).padStart(2, '0')}`,
+        usual_daily_credits: BigInt(rate),
+        recent_daily_credits: BigInt(rate * times),
+      });
+      const steady = readings(MARCH_MS, 31, () => rate);
+      const total = steady.at(-1)?.credits ?? null;
+      expect(buildDailyUsage({ ...months, current: { readings: steady, total } }).since).toBeNull();
     }),
   );
+});
+
+test('a day that has not ended counts once it has more than the day before', () => {
+  const usageAt = (today: bigint) => {
+    const yesterday = readings(MARCH_MS, 6, () => 20);
+    const current = [...yesterday, { atMs: MARCH_MS + 6.3 * DAY_MS, credits: 120n + today }];
+    return buildDailyUsage({
+      ...{ period: '2026-03', elapsedMs: 6.4 * DAY_MS, wasRead: ALWAYS },
+      current: { readings: current, total: 120n + today },
+      previous: { readings: readings(FEBRUARY_MS, 28, () => 20), total: 560n },
+    });
+  };
+  expect(usageAt(6_000n)).toMatchObject({
+    since: '2026-03-07',
+    usual_daily_credits: 20n,
+    recent_daily_credits: 6_000n,
+  });
+  expect(usageAt(15n).since).toBeNull();
+  expect(usageAt(0n).since).toBeNull();
+});
+
+test('the last day of a month that is over is no change, though it has the rest of the day before', () => {
+  const current = readings(MARCH_MS, 31, () => 300);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 31 * DAY_MS, wasRead: ALWAYS },
+    current: {
+      readings: [...current.slice(0, 30), { atMs: MARCH_MS + 31 * DAY_MS - 1, credits: 9_600n }],
+      total: 9_600n,
+    },
+    previous: { readings: readings(FEBRUARY_MS, 28, () => 300), total: 8_400n },
+  });
+  expect(usage.days.current.slice(-2)).toEqual([9_000n, 9_600n]);
+  expect(usage.since).toBeNull();
+});
+
+test('a change from next to nothing is named on its day', () => {
+  const perDay = (day: number) => (day < 21 ? 0 : day === 21 ? 13 : 2_568);
+  const current = readings(MARCH_MS, 23, perDay);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 22.9 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: current, total: current.at(-1)?.credits ?? null },
+    previous: { readings: [], total: null },
+  });
+  expect(usage).toMatchObject({ since: '2026-03-22', recent_daily_credits: 2_568n, usual_daily_credits: 1n });
+});
+
+test('a change of several thousand times is named on its day, not a day before', () => {
+  const february = readings(FEBRUARY_MS, 28, (day) => (day === 15 ? 50 : 0));
+  const march = readings(MARCH_MS, 3, (day) => [212_543, 56_582, 10][day - 1] ?? 0);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 2.6 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: march, total: 269_135n },
+    previous: { readings: february, total: 50n },
+  });
+  expect(usage).toMatchObject({ since: '2026-03-01', usual_daily_credits: 2n, recent_daily_credits: 134_563n });
+});
+
+test('a change of uneven days is named on the day where it was, not on a higher day before it', () => {
+  const uneven = [2_290, 1_614, 2_208, 1_404, 2_690, 4_947, 2_239, 6_482, 3_636, 4_959, 3_334, 6_374, 4_199, 0];
+  const current = readings(MARCH_MS, 14, (day) => uneven[day - 1] ?? 0);
+  const previous = readings(FEBRUARY_MS, 28, (day) => [1_500, 2_300, 1_700, 2_000, 1_450, 2_150][day % 6] ?? 0);
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 13.6 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: current, total: current.at(-1)?.credits ?? null },
+    previous: { readings: previous, total: previous.at(-1)?.credits ?? null },
+  });
+  expect(usage.since).toBe('2026-03-06');
+});
+
+test('the latest change is named: a newcomer of 20 a day that uses 21,000 a day since the 28th', () => {
+  const current = readings(MARCH_MS, 31, (day) => (day < 5 ? 0 : day < 28 ? 20 : 21_000));
+  const usage = buildDailyUsage({
+    ...{ period: '2026-03', elapsedMs: 31 * DAY_MS, wasRead: ALWAYS },
+    current: { readings: current, total: current.at(-1)?.credits ?? null },
+    previous: { readings: [], total: null },
+  });
+  expect(usage).toMatchObject({ since: '2026-03-28', recent_daily_credits: 21_000n });
+  expect(Number(usage.usual_daily_credits)).toBeLessThanOrEqual(20);
 });

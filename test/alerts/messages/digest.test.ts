@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
 import { dailySummaries } from '../../../src/alerts/messages/digest.ts';
 import { MAX_BYTES, type MadeMessage, type Rendered } from '../../../src/alerts/messages/message-parts.ts';
@@ -72,7 +72,9 @@ describe('a daily summary', () => {
       ...{ notification_id: digest.notificationId, type: 'alert.digest', severity: 'warning', channel: 'finance' },
       ...{ due_at: WHEN.dueAt, created_at: WHEN.at, part: 1, parts: 1 },
       ...{ alert_count: 2, firing_count: 2, resolved_count: 0, head: { link: 12, digest: HEAD.digest } },
-      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts firing.',
+      title: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts open',
+      lines: [],
+      summary: 'Daily summary of 2026-02-21 07:00 UTC: 2 alerts open.',
     });
     expect(read(digest).alerts[0].notifications).toEqual([JSON.parse(renderPayload(first.notification))]);
   });
@@ -89,7 +91,7 @@ describe('a daily summary', () => {
 
   it('says of an alert that was told before only that it is resolved', () => {
     const digest = only(dailySummaries([held('alert_a', RESOLVED)], WHEN));
-    expect(read(digest).alerts[0].summary).toMatch(/no earlier month is left to compare|which is no growth/);
+    expect(read(digest).alerts[0].summary).toMatch(/There is no earlier month to compare with any more|No growth/);
   });
 
   it('is ordered by workspace, then severity, then the size of the change', () => {
@@ -101,12 +103,16 @@ describe('a daily summary', () => {
           held('alert_other', { workspace_id: 'ws-000', ...current(100_000n) }),
           held('alert_large', current(900_000n)),
           held('alert_fall', { ...DROP, ...current(1n) }),
+          held('alert_closed', { ...RESOLVED, severity: 'critical', ...current(950_000n) }),
           held('alert_critical', { severity: 'critical', ...current(100_000n) }),
         ],
         WHEN,
       ),
     );
-    expect(alertsOf(digest)).toEqual(['alert_other', 'alert_critical', 'alert_large', 'alert_fall', 'alert_small']);
+    expect(alertsOf(digest)).toEqual([
+      ...['alert_other', 'alert_critical', 'alert_large', 'alert_fall', 'alert_small'],
+      'alert_closed',
+    ]);
   });
 
   it('has an id that follows from what is in it', () => {
@@ -124,7 +130,7 @@ describe('a daily summary', () => {
     expect(new Set(digests.map(({ notificationId }) => notificationId)).size).toBe(3);
     expect(read(digests[2] as Summary)).toMatchObject({
       ...{ part: 3, parts: 3, alert_count: 1 },
-      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert firing.',
+      summary: 'Daily summary of 2026-02-21 07:00 UTC, part 3 of 3: 1 alert open.',
     });
     for (const { payload } of digests) expect(payloadFaults(payload)).toEqual([]);
   });
@@ -138,13 +144,12 @@ describe('a daily summary', () => {
 describe('a daily summary on Slack', () => {
   it('is a list with a line an alert', async () => {
     const texts = await slackTexts(only(dailySummaries([held('alert_a'), held('alert_b', RESOLVED)], WHEN)));
-    expect(texts[0]).toBe('usage-ledger: summary');
-    expect(texts[1]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert firing, 1 resolved.');
-    expect(texts[2]?.split('\n')).toEqual([
-      expect.stringMatching(/^warning: ws-123: acme will probably pass/),
-      expect.stringMatching(/^resolved: ws-123: acme/),
+    expect(texts[0]).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert open, 1 closed');
+    expect(texts[1]?.split('\n')).toEqual([
+      expect.stringMatching(/^warning: acme \(ws-123\): 180,000 credits in February, limit/),
+      expect.stringMatching(/^closed: acme \(ws-123\): February jump closed/),
     ]);
-    expect(texts).toHaveLength(4);
+    expect(texts).toHaveLength(3);
   });
 
   it.each([
@@ -156,22 +161,22 @@ describe('a daily summary on Slack', () => {
     );
     expect(texts.length).toBeLessThanOrEqual(50);
     for (const text of texts) expect(text.length).toBeLessThanOrEqual(3000);
-    const lines = texts.slice(2, -1).flatMap((text) => text.split('\n'));
+    const lines = texts.slice(1, -1).flatMap((text) => text.split('\n'));
     expect(lines).toHaveLength(100);
-    for (const line of lines) expect(line).toMatch(/^warning: .* will probably pass/);
+    for (const line of lines) expect(line).toMatch(/^warning: .*: 180,000 credits in February/);
   });
 });
 
 describe('a daily summary by e-mail', () => {
   it('is a list with a line an alert', () => {
-    const view = messageView(only(dailySummaries(manyHeld(90), WHEN)).payload);
+    const view = readMessage(only(dailySummaries(manyHeld(90), WHEN)).payload);
     if (view === null) throw new Error('the daily summary cannot be read');
     const { subject, text, html } = emailText(view);
-    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts firing.');
-    expect(text.match(/^warning: ws-123: tenant-\d+ will probably/gm)).toHaveLength(90);
+    expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts open');
+    expect(text.match(/^warning: tenant-\d+ \(ws-123\): 180,000/gm)).toHaveLength(90);
     expect(html.match(/<li>/g)).toHaveLength(90);
     const head = `The ledger ends at link 12, digest ${HEAD.digest}`;
-    expect(text).toContain(`Sent by usage-ledger\n${head}\n`);
+    expect(text).toContain(`Sent by usage-ledger (summary)\n${head}\n`);
     expect(html).toContain(head);
   });
 });
@@ -187,7 +192,7 @@ describe('a daily summary in the log', () => {
     expect(lines[1]).toMatchObject({
       channel: 'log',
       daily_summary: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
-      msg: expect.stringMatching(/^ws-123: acme will probably pass/),
+      msg: expect.stringMatching(/^acme \(ws-123\): 180,000 credits/),
     });
   });
 });
@@ -201,9 +206,9 @@ describe('a daily summary with a hostile name', () => {
       expect(text).not.toMatch(ACTIVE);
       expect(text).not.toMatch(/[<>]|:\/\/|www\.e|mailto:x/);
     }
-    const view = messageView(digest.payload);
+    const view = readMessage(digest.payload);
     if (view === null) throw new Error('the daily summary cannot be read');
-    expect(view.lines).toHaveLength(1);
+    expect(view.items).toHaveLength(1);
     const { subject, text, html } = emailText(view);
     for (const shown of [subject, text, html]) expect(shown).not.toMatch(ACTIVE);
     expect(html).not.toMatch(/<(script|img)/);
@@ -220,10 +225,12 @@ async function slackTexts({ notificationId, payload }: Summary): Promise<string[
   onTestFinished(receiver.close);
   const config = { name: 'slack', url: receiver.url, allowPrivate: true, timeoutMs: 5000 };
   await deliver(createSlackChannel(config, { clock: clockThat(() => 0) }), notificationId, payload);
-  const { blocks } = JSON.parse(String(receiver.received[0]?.body));
-  return blocks.map((block: { text?: { text: string }; elements?: { text: string }[] }) => {
-    return block.text?.text ?? block.elements?.[0]?.text;
-  });
+  const { blocks, attachments } = JSON.parse(String(receiver.received[0]?.body));
+  return [...blocks, ...attachments[0].blocks].map(
+    (block: { text?: { text: string }; elements?: { text: string }[] }) => {
+      return block.text?.text ?? block.elements?.[0]?.text ?? '';
+    },
+  );
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an expectation on a wrong shape fails by itself

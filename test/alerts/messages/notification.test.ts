@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
-import { sentenceOf } from '../../../src/alerts/messages/sentence.ts';
+import { alertText } from '../../../src/alerts/messages/sentence.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
 
 const HOSTILE = 'a"b\u001b[31m\r\nFAKE: all is well\u202e\u2066\u200b\u0000\u009b';
@@ -36,7 +36,9 @@ describe('a notification', () => {
       created_at: '2026-02-20T12:00:00.000Z',
       link: null,
       acknowledge_link: null,
-      summary: 'ws-123: acme used 180,000 credits in February; January was 100,000. Limit: 150,000.',
+      title: 'acme (ws-123): 180,000 credits in February, limit 150,000',
+      lines: ['January: 100,000.', 'More requests.'],
+      summary: 'acme (ws-123): 180,000 credits in February, limit 150,000. January: 100,000. More requests.',
     });
   });
 
@@ -75,7 +77,7 @@ describe('a notification', () => {
   it('has no percentage without a positive previous figure', () => {
     const notification = buildNotification(jumpFacts({ previous: { credits: 0n, requests: 0n } }));
     expect(notification.credits?.change_percent).toBeNull();
-    expect(notification.summary).toContain('used 180,000 credits in February; January was 0.');
+    expect(notification.summary).toContain('180,000 credits in February, limit 150,000. January: 0.');
   });
 
   it('keeps every identifier exact, whatever is in it', () => {
@@ -106,82 +108,76 @@ describe('the summary', () => {
 
   it('says that a jump has settled', () => {
     expect(summary({ event: 'worse', level: 'settled' })).toBe(
-      'ws-123: acme used 180,000 credits in February; January was 100,000. Limit: 150,000. February has settled.',
+      'acme (ws-123): 180,000 credits in February, limit 150,000. January: 100,000. February has settled. More requests.',
     );
   });
 
   it.each([
-    [{ rule: 'budget' as const }, 'acme has used 180,000 credits in February so far, 120% of its budget of 150,000.'],
-    [
-      { rule: 'budget' as const, read_at: '2026-03-03T00:00:00.000Z' },
-      'acme ended February with 180,000 credits, 120% of its budget of 150,000.',
-    ],
+    [{ rule: 'budget' as const }, 'budget alert closed, 180,000 credits, 120% of its budget of 150,000.'],
     [
       { rule: 'budget' as const, previous: null, current: null, threshold: null },
-      'ws-123: acme has no budget any more.',
+      'acme (ws-123): February budget alert closed. It has no budget any more.',
     ],
-  ])('says of %j why it is resolved', (facts, why) => {
+  ])('says of %j why it has ended', (facts, why) => {
     expect(summary({ ...CLOSED, ...facts })).toContain(why);
   });
 
-  it('says of new spend what its open month is expected to come to', () => {
+  it('about new spend forecasts its open month', () => {
     const newcomer = { rule: 'new_spend' as const, previous: null, threshold: 1_000n };
     const projection = { credits: 252_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.7143 };
-    expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toContain(
-      'acme is new: 180,000 credits in February, none in January. Limit for new tenants: 1,000. Forecast for February: 252,000 (day 20 of 28).',
+    expect(summary({ ...newcomer, evidence: { ...NO_EVIDENCE, projection } })).toBe(
+      'acme (ws-123): new, 180,000 credits in February, limit 1,000. Forecast: 252,000.',
     );
     expect(summary(newcomer)).not.toContain('Forecast');
   });
 
-  it('says that a jump is gone', () => {
+  it('says that a jump has ended', () => {
     expect(summary({ ...CLOSED, current: { credits: 110_000n, requests: 1100n } })).toBe(
-      'ws-123: acme is under its February limit of 150,000: 110,000 credits; January was 100,000.',
+      'acme (ws-123): February jump closed, 110,000 credits, limit 150,000. Under the limit. January: 100,000.',
     );
   });
 
   it.each([
     [
       ...(['likely', 130_000n, 150_000n] as const),
-      'acme will probably stay under its February limit of 150,000, forecast 130,000 (day 20 of 28)',
+      'closed, forecast 130,000 credits, limit 150,000. It will probably stay under the limit',
+    ],
+    [
+      ...(['likely', 90_000n, 150_000n] as const),
+      'closed, forecast 110,000 credits, limit 150,000. It will probably stay under the limit',
     ],
     [
       ...(['likely', 160_000n, 150_000n] as const),
-      'acme may stay under its February limit of 150,000, forecast 160,000 (day 20 of 28)',
+      'closed, forecast 160,000 credits, limit 150,000. It may stay under the limit',
     ],
     [
       ...(['happened', 130_000n, 150_000n] as const),
-      'acme is under its February limit of 150,000: 110,000 credits; January was 100,000',
+      'closed, 110,000 credits, limit 150,000. Under the limit. January: 100,000',
     ],
     [
       ...(['happened', 130_000n, null] as const),
-      'acme no longer has a limit in February: no earlier month is left to compare its 110,000 credits with',
+      'closed, 110,000 credits. There is no earlier month to compare with any more',
     ],
   ] as const)(
-    'says why one that was %s, with a forecast of %d against %d, is over',
+    'explains the end of one that was %s, with a forecast of %d against %d',
     (level, credits, threshold, why) => {
       const evidence = {
         ...NO_EVIDENCE,
-        projection: { credits, low_credits: null, high_credits: null, elapsed_fraction: 0.5 },
+        projection: {
+          credits: credits < 110_000n ? 110_000n : credits,
+          low_credits: null,
+          high_credits: null,
+          elapsed_fraction: 0.5,
+        },
       };
       const current = { credits: 110_000n, requests: 1100n };
-      expect(summary({ ...CLOSED, level, threshold, current, evidence })).toBe(`ws-123: ${why}.`);
+      expect(summary({ ...CLOSED, level, threshold, current, evidence })).toBe(`acme (ws-123): February jump ${why}.`);
     },
   );
 
-  it('names what drove the credits up', () => {
-    const split = (volume: bigint, each: bigint) => ({
-      ...NO_EVIDENCE,
-      split: { volume_credits: volume, intensity_credits: each },
-    });
-    expect(summary({ evidence: split(80_000n, 0n) })).toContain('Cause: more requests (+80,000 credits).');
-    expect(summary({ evidence: split(35_000n, 45_000n) })).toContain(
-      'Cause: more requests (+35,000 credits), and each request costs more (+45,000 credits).',
-    );
-  });
-
   it('makes a hostile tenant name inert and keeps it inside its quotes', () => {
     expect(summary({ tenant_id: HOSTILE })).toContain(
-      'ws-123: "a\\"b\\u001b[31m\\u000d\\u000aFAKE: all is well\\u202e\\u2066\\u200b\\u0000\\u009b" used',
+      '"a\\"b\\u001b[31m\\u000d\\u000aFAKE: all is well\\u202e\\u2066\\u200b\\u0000\\u009b" (ws-123): 180,000',
     );
   });
 
@@ -191,6 +187,8 @@ describe('the summary', () => {
 
   it('is derived from the notification alone', () => {
     const notification = buildNotification(jumpFacts());
-    expect(sentenceOf(notification)).toBe(notification.summary);
+    const { title, lines } = notification;
+    expect(alertText(notification)).toEqual({ title, lines });
+    expect(notification.summary).toBe(`${title}. ${lines.join(' ')}`);
   });
 });

@@ -1,16 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
-import { messageView } from '../../../src/alerts/channels/message-view.ts';
-import { groupSentence, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
+import { readMessage } from '../../../src/alerts/channels/read-message.ts';
+import { groupText, largestWords, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { testPayload } from '../../../src/alerts/messages/test-message.ts';
-import { systemKind } from '../../../src/alerts/rules/rules.ts';
-import { NOTIFICATION_EVENTS, RULES, type RuleName } from '../../../src/core/text/alert-words.ts';
 import { jumpFacts, NO_EVIDENCE } from '../channels/sample.ts';
+import { everyMessage, systemFacts } from './every-message.ts';
 
 // cspell:ignore escalat
 
-/** Words of our own making, which say nothing to somebody who is woken by them. */
+/** Words that mean nothing to somebody who is woken by a message. */
 const OURS =
   /\bover:|\bpace|\bcertain|\bfinal\b|\bstake\b|heads? for|dead letter|takes what|escalat|\bfir(?:es|ed|ing)\b/i;
 
@@ -28,213 +27,295 @@ const DAILY_USAGE = {
   ...{ since: '2026-03-14', usual_daily_credits: 350n, recent_daily_credits: 1_500n, previous_same_point: 7_000n },
   days: { previous: [], current: Array.from({ length: 20 }, (_, day) => (day < 16 ? BigInt(day) * 400n : 15_500n)) },
 };
-const EVIDENCE = {
-  ...NO_EVIDENCE,
-  threshold: BUILT,
-  daily_usage: DAILY_USAGE,
-  split: { volume_credits: 0n, intensity_credits: 5_600n },
-};
-const said = (changes: Parameters<typeof jumpFacts>[0]) =>
-  buildNotification(jumpFacts({ ...MARCH, ...changes })).summary;
+const EVIDENCE = { ...NO_EVIDENCE, threshold: BUILT, daily_usage: DAILY_USAGE };
+const MONEY = { amount: '1234.50', amount_minor: 123_450n, currency: 'EUR' };
+const projectionOf = (credits: bigint, low: bigint | null = null, high: bigint | null = null) => ({
+  ...{ credits, low_credits: low, high_credits: high, elapsed_fraction: 0.2 },
+});
 
-describe('what a message says', () => {
-  it('names the jump, whom, how much beside what, the limit and when it was reached, and why', () => {
-    expect(said({ evidence: EVIDENCE })).toBe(
-      'ws-123: acme used 16,000 credits in March; February was 10,000. Limit: 15,000 (1.5 x February), passed by 17 March. Cause: each request costs more (+5,600 credits).',
-    );
+type Changes = Parameters<typeof jumpFacts>[0];
+const told = (changes: Changes) => buildNotification(jumpFacts({ ...MARCH, ...changes }));
+
+/** Title and lines, as a person reads them. */
+function read(changes: Changes): string[] {
+  const { title, lines } = told(changes);
+  return [title, ...lines];
+}
+
+describe('a message', () => {
+  it('about a jump has who, what and how much in its title, then figures, causes and cost', () => {
+    const evidence = { ...EVIDENCE, at_stake_money: MONEY };
+    expect(read({ current: { credits: 16_000n, requests: 160n }, evidence })).toEqual([
+      'acme (ws-123): 16,000 credits in March, limit 15,000',
+      'February: 10,000. Limit passed by 17 March. Since 14 March: 1,500 a day, before: 350.',
+      'More requests.',
+      'Costs 1,234.50 EUR more than February.',
+    ]);
   });
 
-  it('says of what is only expected that it is, and on which day of the month', () => {
-    const projection = { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.2 };
-    expect(
-      said({
-        read_at: '2026-03-07T12:00:00.000Z',
-        created_at: '2026-03-07T13:00:00.000Z',
-        ...{ level: 'likely', severity: 'warning', current: { credits: 4_000n, requests: 40n } },
-        evidence: { ...NO_EVIDENCE, threshold: BUILT, projection },
-      }),
-    ).toBe(
-      'ws-123: acme will probably pass its March limit: forecast 24,000, limit 15,000 (day 7 of 31). So far it used 4,000 credits; February was 10,000 (the limit is 1.5 x February).',
-    );
+  it('about a forecast has its range, and compares with the same point of the month before', () => {
+    const likely = { level: 'likely', severity: 'warning', current: { credits: 17_500n, requests: 175n } } as const;
+    const evidence = { ...EVIDENCE, projection: projectionOf(20_123n, 18_051n, 24_449n), at_stake_money: MONEY };
+    expect(read({ ...likely, threshold: 15_000n, evidence })).toEqual([
+      'acme (ws-123): March forecast 18,100 to 24,400 credits, limit 15,000',
+      '17,500 so far, 2.5x the same point in February. Since 14 March: 1,500 a day, before: 350.',
+      'More requests.',
+      'Costs about 1,230 EUR more than February.',
+    ]);
   });
 
-  it('says what a month comes to at least and at most, where that is known', () => {
-    const projection = { credits: 20_000n, low_credits: 18_000n, high_credits: 24_000n, elapsed_fraction: 0.2 };
-    expect(said({ level: 'likely', evidence: { ...NO_EVIDENCE, threshold: BUILT, projection } })).toContain(
-      'acme will probably pass its March limit: forecast 18,000 to 24,000, limit 15,000 (day 20 of 31).',
+  it('names the compared month where the same point of the month before is not larger or not known', () => {
+    const likely = { level: 'likely' as const, current: { credits: 4_000n, requests: 40n } };
+    const evidence = { ...NO_EVIDENCE, threshold: BUILT, projection: projectionOf(24_000n) };
+    expect(read({ ...likely, evidence })[1]).toBe('4,000 so far. February: 10,000.');
+    const slow = { ...DAILY_USAGE, since: null };
+    expect(read({ ...likely, evidence: { ...evidence, daily_usage: slow } })[1]).toBe(
+      '4,000 so far. February: 10,000.',
     );
-  });
-
-  it('reminds of what nobody has acknowledged, and says nothing else of it', () => {
-    expect(said({ event: 'reminder' })).toMatch(/Limit: 15,000\. Not acknowledged yet\.$/);
-  });
-
-  it('says of who has come to the limit that it is there, and not over it', () => {
-    expect(said({ current: { credits: 15_000n, requests: 100n } })).toContain('10,000. Limit: 15,000.');
-  });
-
-  it('compares with the month that the rule compares with', () => {
-    const threshold = { ...BUILT, baseline_period: '2025-03' };
-    expect(said({ previous_period: '2025-03', evidence: { ...NO_EVIDENCE, threshold } })).toContain(
-      'March 2025 was 10,000. Limit: 15,000 (1.5 x March 2025)',
-    );
-  });
-
-  it('says what it costs, and what has been planned', () => {
-    const money = { amount: '1234.50', amount_minor: 123_450n, currency: 'EUR' };
-    expect(said({ evidence: { ...NO_EVIDENCE, at_stake_money: money, planned_bounds: [12_000n, 14_000n] } })).toMatch(
-      /Planned was growth up to 12,000 and 14,000\. The increase costs 1,234\.50 EUR\.$/,
-    );
-  });
-
-  it('stands for several by their number, what they have in common, their sum and the largest', () => {
-    const names = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
-    const all = names.map((tenantId) =>
-      buildNotification(
-        jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: tenantId, current: { credits: 30_000n, requests: 1n } }),
-      ),
-    );
-    expect(groupSentence(all, { tenants: 16, likely: 3, reached: 6 })).toBe(
-      '6 of 16 tenants of ws-1 are over their March limit, +120,000 credits together. Largest: alpha 30,000 (February 10,000), beta 30,000 (February 10,000), gamma 30,000 (February 10,000), delta 30,000 (February 10,000), epsilon 30,000 (February 10,000) and 1 more.',
-    );
-  });
-
-  it('says of more than it is about, where it is so of more, and adds up no figures of several kinds', () => {
-    const projection = { credits: 30_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.5 };
-    const of = (changes: Parameters<typeof jumpFacts>[0]) =>
-      ['alpha', 'beta'].map((tenantId) =>
-        buildNotification(jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: tenantId, ...changes })),
-      );
-    const all = { tenants: 34, likely: 3, reached: 14 };
-    const likely = of({ level: 'likely', evidence: { ...NO_EVIDENCE, projection } });
-    expect(groupSentence(of({}), all)).toContain(
-      '2 more tenants of ws-1 are over their March limit, 14 of 34 in all, +12,000 credits together. Largest',
-    );
-    expect(groupSentence(likely, all)).toContain(
-      '2 more tenants of ws-1 will probably pass their March limit, 3 of 34 in all, forecast +40,000 credits together.',
-    );
-    expect(groupSentence([...of({}), ...likely], all)).toContain(
-      '4 more tenants of ws-1 are over their March limit or will probably pass it, 17 of 34 in all. Largest',
-    );
-    expect([sumOf(of({})), sumOf(likely), sumOf([...of({}), ...likely])]).toEqual([12_000n, 40_000n, null]);
-    expect(groupSentence(of({ event: 'grown' }), all)).toContain(
-      '2 tenants of ws-1 are over their March limit, 14 of 34',
-    );
-    expect(groupSentence(of({ rule: 'drop', level: 'likely' }), all)).not.toContain('together');
-  });
-
-  it('gives no reason of less than a twentieth, and names a first month as a whole one', () => {
-    const split = { volume_credits: 5_990n, intensity_credits: 10n };
-    const threshold = { ...BUILT, baseline_credits: 12_000n, ratio: 1.1, min_credits: 3_000 };
-    const words = said({ evidence: { ...EVIDENCE, split, threshold } });
-    expect(words).toMatch(/ Cause: more requests \(\+5,990 credits\)\.$/);
-    expect(words).toContain('(12,000 + 3,000, February as a whole month)');
-  });
-
-  it('says of an end only where there was one', () => {
-    expect(said({ event: 'again', episode: 2 })).toContain(' It had ended and holds again.');
-    expect(said({ event: 'again', episode: 1 })).not.toContain('ended');
-  });
-
-  it('dates figures that are older than a day, and ends by the figures of now alone', () => {
-    expect(said({ read_at: '2026-03-17T06:00:00.000Z' })).toMatch(/ Figures as of 17 March\.$/);
-    expect(said({ read_at: '2026-03-20T06:00:00.000Z' })).not.toContain('were read');
-    const closed = { event: 'closed', closed_because: 'gone', type: 'alert.resolved', state: 'resolved' } as const;
-    const raised = { ...closed, threshold: 30_000n, previous: { credits: 20_000n, requests: 1n } };
-    expect(said({ ...raised, evidence: NO_EVIDENCE })).toBe(
-      'ws-123: acme is under its March limit of 30,000: 16,000 credits; February was 20,000.',
-    );
-    const fallen = { rule: 'drop', level: 'settled', current: { credits: -1_100n, requests: 0n } } as const;
-    expect(said({ ...fallen, threshold: 6_000n })).toContain('Alerts at 6,000 or less.');
-  });
-
-  it('says of what was corrected in one month what it was before', () => {
-    const all = ['alpha', 'beta'].map((tenantId) =>
-      buildNotification(
-        jumpFacts({
-          ...MARCH,
-          ...{ rule: 'restatement', tenant_id: tenantId, previous_period: '2026-03', threshold: null },
-        }),
-      ),
-    );
-    expect(groupSentence(all, OF_NINE)).toContain(
-      'Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).',
+    const yearBefore = { ...evidence, daily_usage: { ...slow, previous_same_point: 1_000n } };
+    expect(read({ ...likely, previous_period: '2025-03', evidence: yearBefore })[1]).toBe(
+      '4,000 so far. March 2025: 10,000.',
     );
   });
 
   it.each([
-    [['unrouted', 'unrouted'], 'The March jump of 2 tenants of ws-1 is no longer sent here; it is still open'],
-    [['left_window', 'left_window'], 'Closed: March has left the alert window (jump of 2 tenants of ws-1)'],
-    [['workspace_ended', 'workspace_ended'], 'Closed: ws-1 is no longer read (March jump of 2 tenants of ws-1)'],
-    [['gone', 'gone'], 'The March jump of 2 tenants of ws-1 is over. Largest'],
-    [['unrouted', 'gone'], 'The March jump of 2 tenants of ws-1 is over or no longer sent here'],
-  ] as const)('says of many ends why, if they have it in common: %j', (reasons, words) => {
+    ['a figure and a range', 252_114n, 427_390n, 100_000n, '252,000 to 427,000'],
+    ['a range of one figure', 252_114n, 252_390n, 100_000n, '252,000'],
+    ['a figure on the other side of the limit', 252_114n, 427_390n, 427_200n, '252,000 to 427,390'],
+    ['a figure below the used credits', 16_012n, 427_390n, 1_000n, '16,012 to 427,000'],
+  ])('rounds a forecast to three digits: %s', (_what, low, high, threshold, words) => {
+    const evidence = { ...NO_EVIDENCE, projection: projectionOf(252_114n, low, high) };
+    expect(read({ level: 'likely', current: { credits: 16_009n, requests: 1n }, threshold, evidence })[0]).toContain(
+      `forecast ${words} credits`,
+    );
+    const projection = told({ level: 'likely', evidence }).evidence.projection;
+    expect(projection).toMatchObject({ low_credits: low, high_credits: high });
+  });
+
+  it.each([
+    [160n, 'More requests.'],
+    [100n, 'Each request costs more.'],
+    [130n, 'More requests, and each costs more.'],
+    // 1,400 of 6,000 credits are less than a quarter; 1,500 are not.
+    [114n, 'Each request costs more.'],
+    [115n, 'More requests, and each costs more.'],
+    // Fewer credits for each request are no cause of a growth.
+    [400n, 'More requests.'],
+  ])('names causes that explain a quarter of the growth: from 100 to %d requests', (requests, cause) => {
+    expect(read({ current: { credits: 16_000n, requests } })[2]).toBe(cause);
+  });
+
+  it('names no cause where the requests of before are unknown', () => {
+    expect(read({ previous: { credits: 10_000n, requests: 0n } })).toHaveLength(2);
+  });
+
+  it('names the tenant with its name', () => {
+    expect(read({ tenant_name: 'Acme Ltd' })[0]).toMatch(/^acme \(Acme Ltd, ws-123\): 16,000/);
+  });
+
+  it('says how it differs from earlier ones', () => {
+    expect(read({ event: 'reminder' })[1]).toMatch(/^Not acknowledged yet\. February: 10,000\./);
+    expect(read({ event: 'grown' })[1]).toMatch(/^Grown since the last message\. /);
+    expect(read({ event: 'again', episode: 2 })[1]).toMatch(/^It had ended and holds again\. /);
+    expect(read({ event: 'again', episode: 1 })[1]).not.toContain('ended');
+    expect(read({ event: 'eased' })[1]).toMatch(/^Corrected: by the current figures it has not happened\. /);
+  });
+
+  it('names the plans that the growth has passed', () => {
+    expect(read({ evidence: { ...NO_EVIDENCE, planned_bounds: [12_000n, 14_000n] } })[1]).toMatch(
+      / Planned: up to 12,000 and 14,000\.$/,
+    );
+  });
+
+  it('says how a limit follows from the first days of a workspace', () => {
+    const detail = 'the first 16 days that were read, 450 credits each';
+    expect(read({ evidence: { ...NO_EVIDENCE, detail } })[1]).toContain(
+      'The limit follows from the first 16 days that were read, 450 credits each.',
+    );
+  });
+
+  it('dates figures that are older than a day', () => {
+    expect(read({ read_at: '2026-03-17T06:00:00.000Z' })[1]).toMatch(/ Figures as of 17 March\.$/);
+    expect(read({ read_at: '2026-03-20T06:00:00.000Z' })[1]).not.toContain('Figures as of');
+  });
+
+  it.each([
+    ['9.99', 'about 9.99 EUR'],
+    ['9.50', 'about 9.50 EUR'],
+    ['10.49', 'about 10 EUR'],
+    ['64.50', 'about 65 EUR'],
+    ['646.13', 'about 646 EUR'],
+    ['10363.88', 'about 10,400 EUR'],
+  ])('rounds the cost %s of a forecast to %s', (amount, words) => {
+    const evidence = {
+      ...{ ...NO_EVIDENCE, projection: projectionOf(24_000n) },
+      at_stake_money: { amount, amount_minor: BigInt(amount.replace('.', '')), currency: 'EUR' },
+    };
+    expect(read({ level: 'likely', evidence }).at(-1)).toBe(`Costs ${words} more than February.`);
+  });
+
+  it('about a workspace names the shared growth and the three largest increases of its forecast', () => {
+    const largest = [
+      ['a', 1_000n, 3_000n],
+      ['b', 1_000n, 2_500n],
+      ['c', 0n, 1_111n],
+      ['d', 0n, 1_000n],
+    ] as const;
+    const tenants = {
+      common_growth: 1.6,
+      largest: largest.map(([tenant_id, previous_credits, current_credits]) => ({
+        ...{ tenant_id, previous_credits, current_credits },
+      })),
+    };
+    const of = (changes: Changes) =>
+      read({ rule: 'workspace_jump', tenant_id: null, current: { credits: 12_000n, requests: 120n }, ...changes });
+    const likely = { ...NO_EVIDENCE, tenants, projection: projectionOf(24_000n) };
+    expect(of({ level: 'likely', evidence: likely })).toEqual([
+      'ws-123: March forecast 24,000 credits, limit 15,000',
+      '12,000 so far. February: 10,000.',
+      'More than half of its tenants will probably reach at least 1.6x February. Largest increases: a +5,000, b +4,000, c +2,220.',
+    ]);
+    expect(of({ level: 'settled', evidence: { ...likely, projection: null } })[2]).toBe(
+      'More than half of its tenants have reached at least 1.6x February. Largest increases: a +2,000, b +1,500, c +1,111.',
+    );
+  });
+});
+
+describe('the message about an end', () => {
+  const closed = { event: 'closed', closed_because: 'gone', type: 'alert.resolved', state: 'resolved' } as const;
+  it('has the reason in its line', () => {
+    const raised = { ...closed, threshold: 30_000n, previous: { credits: 20_000n, requests: 1n } };
+    expect(read(raised)).toEqual([
+      'acme (ws-123): March jump closed, 16,000 credits, limit 30,000',
+      'Under the limit. February: 20,000.',
+    ]);
+  });
+
+  it.each([
+    ['left_window', 'closed', 'March has left the alert window.'],
+    ['workspace_ended', 'closed', 'The workspace is no longer read.'],
+    ['unrouted', 'no longer sent here', 'It is still open.'],
+  ] as const)('because of %s', (closed_because, end, why) => {
+    expect(read({ ...closed, closed_because })).toEqual([`acme (ws-123): March jump ${end}`, why]);
+  });
+});
+
+describe('the message about a fall', () => {
+  it('does not say that less than nothing was used', () => {
+    const fallen = { rule: 'drop', level: 'settled', current: { credits: -1_100n, requests: 0n } } as const;
+    expect(read({ ...fallen, threshold: 6_000n })).toEqual([
+      'acme (ws-123): -1,100 credits in March',
+      'February: 10,000. Alerts at 6,000 or less. March has settled.',
+    ]);
+  });
+});
+
+describe('the message about several tenants', () => {
+  const of = (ids: readonly string[], changes: Changes) =>
+    ids.map((tenant_id) => told({ workspace_id: 'ws-1', tenant_id, ...changes }));
+
+  it('has their number, what they have in common and their sum in its title, and names the largest', () => {
+    const all = of(['alpha', 'beta', 'gamma', 'delta'], { current: { credits: 30_000n, requests: 1n } });
+    expect(groupText(all, { tenants: 16, likely: 3, reached: 4 })).toEqual({
+      title: '4 of 16 tenants of ws-1 are over their March limit, +80,000 credits together',
+      lines: [],
+    });
+    expect(largestWords(all)).toBe(
+      'Largest: alpha 30,000 (February 10,000), beta 30,000 (February 10,000), gamma 30,000 (February 10,000) and 1 more.',
+    );
+  });
+
+  it('counts those of whom it is so already, and adds up no figures of several kinds', () => {
+    const two = ['alpha', 'beta'];
+    const all = { tenants: 34, likely: 3, reached: 14 };
+    const likely = of(two, {
+      level: 'likely',
+      evidence: { ...NO_EVIDENCE, projection: projectionOf(30_120n) },
+    });
+    const happened = of(two, {});
+    const titleOf = (members: Parameters<typeof groupText>[0]) => groupText(members, all).title;
+    expect(titleOf(happened)).toBe(
+      '2 more tenants of ws-1 are over their March limit, 14 of 34 in all, +12,000 credits together',
+    );
+    expect(titleOf(likely)).toBe(
+      '2 more tenants of ws-1 will probably pass their March limit, 3 of 34 in all, forecast +40,200 credits together',
+    );
+    expect(titleOf([...happened, ...likely])).toBe(
+      '4 more tenants of ws-1 are over their March limit or will probably pass it, 17 of 34 in all',
+    );
+    expect([sumOf(happened), sumOf(likely), sumOf([...happened, ...likely])]).toEqual([12_000n, 40_240n, null]);
+    const grown = groupText(of(two, { event: 'grown' }), all);
+    expect(grown.title).toContain('2 tenants of ws-1 are over their March limit, 14 of 34');
+    expect(grown.lines).toEqual(['Grown since the last message.']);
+    expect(titleOf(of(two, { rule: 'drop', level: 'likely' }))).not.toContain('together');
+  });
+
+  it('compares corrections of one month with what it was before', () => {
+    const all = of(['alpha', 'beta'], { rule: 'restatement', previous_period: '2026-03', threshold: null });
+    expect(largestWords(all)).toBe('Largest: alpha 16,000 (before 10,000), beta 16,000 (before 10,000).');
+  });
+
+  it.each([
+    [['unrouted', 'unrouted'], 'no longer sent here', ['They are still open.']],
+    [['left_window', 'left_window'], 'closed', ['March has left the alert window.']],
+    [['workspace_ended', 'workspace_ended'], 'closed', ['The workspace is no longer read.']],
+    [['gone', 'gone'], 'closed', []],
+    [['unrouted', 'gone'], 'closed', ['Ended, or no longer sent here.']],
+  ] as const)('says why they ended, if the reasons %j have something in common', (reasons, end, lines) => {
     const ended = reasons.map((closed_because, index) =>
-      buildNotification(
-        jumpFacts({ ...MARCH, workspace_id: 'ws-1', tenant_id: `t-${index}`, event: 'closed', closed_because }),
-      ),
+      told({ workspace_id: 'ws-1', tenant_id: `t-${index}`, event: 'closed', closed_because }),
     );
-    expect(groupSentence(ended, OF_NINE)).toContain(words);
-  });
-
-  it('says of a channel that fails why, how much is left, and the newest of it', () => {
-    const detail = 'HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March"';
-    const { summary } = buildNotification(ownFacts('job_failed', 'channel:on-call', detail));
-    expect(summary).toBe(
-      'Channel on-call fails: HTTP 404. 3 alerts were not delivered; the newest is "ws-1: acme used 16,000 credits in March". Once it works, run `usage-ledger alerts replay --all-dead`.',
-    );
+    expect(groupText(ended, OF_NINE)).toEqual({ title: `March jump of 2 tenants of ws-1 ${end}`, lines });
   });
 });
 
-const MONEY = { amount: '12.00', amount_minor: 1_200n, currency: 'EUR' };
-const RICH = {
-  ...EVIDENCE,
-  at_stake_credits: 6_000n,
-  at_stake_money: MONEY,
-  projection: { credits: 24_000n, low_credits: null, high_credits: null, elapsed_fraction: 0.6 },
-};
-function ownFacts(rule: RuleName, cause: string | null, detail: string | null) {
-  const isOfLedger = systemKind(rule)?.scope === 'ledger' && cause !== 'alerting';
-  return jumpFacts({
-    ...{ rule, cause, workspace_id: isOfLedger ? null : 'ws-1', period: null, tenant_id: null },
-    ...{ previous: null, current: null, threshold: null, evidence: { ...NO_EVIDENCE, detail } },
+describe('the message about a system alert', () => {
+  it('has the fault in its title, then the reason and the remedy', () => {
+    const detail = 'HTTP 404. 3 alerts were not delivered; the newest is "acme (ws-1): 16,000 credits in March"';
+    const { title, lines } = buildNotification(systemFacts('job_failed', 'channel:on-call', detail));
+    expect([title, ...lines]).toEqual([
+      'Channel on-call fails',
+      'HTTP 404. 3 alerts were not delivered; the newest is "acme (ws-1): 16,000 credits in March".',
+      'Once it works, run `usage-ledger alerts replay --all-dead`.',
+    ]);
   });
-}
 
-/** Every rule with whatever else decides what is said of it. */
-const EVERYTHING = RULES.flatMap((rule) => {
-  const own = systemKind(rule);
-  if (own !== null) {
-    const causes = Object.keys(own.causes).map((cause) => (cause === 'channel' ? 'channel:on-call' : cause || null));
-    return causes.map((cause) => ownFacts(rule, cause, 'HTTP 500'));
-  }
-  return (['likely', 'happened', 'settled'] as const).flatMap((level) =>
-    [NO_EVIDENCE, RICH].map((evidence) => jumpFacts({ ...MARCH, rule, level, evidence })),
-  );
+  it('names three of several workspaces', () => {
+    const all = ['ws-1', 'ws-2', 'ws-3', 'ws-4'].map((workspace_id) =>
+      buildNotification({ ...systemFacts('sync_failed', 'service', 'HTTP 503'), workspace_id }),
+    );
+    expect(groupText(all, OF_NINE)).toEqual({
+      title: '4 workspaces cannot be read',
+      lines: ['Workspaces: ws-1, ws-2, ws-3 and 1 more.', 'Run `usage-ledger doctor`.'],
+    });
+  });
 });
 
-test('no message of any rule, event and level has a word of our own making', () => {
-  for (const facts of EVERYTHING) {
-    for (const event of NOTIFICATION_EVENTS) {
-      for (const closedBecause of event === 'closed'
-        ? (['gone', 'left_window', 'workspace_ended', 'unrouted'] as const)
-        : [null]) {
-        const notification = buildNotification({ ...facts, event, closed_because: closedBecause });
-        const view = messageView(renderPayload(notification));
-        if (view === null) throw new Error('the payload cannot be read');
-        const { subject, text, html } = emailText(view);
-        const together = groupSentence([notification, notification], OF_NINE);
-        for (const words of [notification.summary, together, subject, text, html.replace(/<[^>]*>/g, '')])
-          expect(words, `${facts.rule} ${event} ${facts.level}`).not.toMatch(OURS);
-        expect(notification.summary).not.toMatch(/undefined|null|NaN|\s\s|\.\./);
-      }
+test('the message of every rule, event and level has a short title, at most three lines, and plain words', () => {
+  for (const notification of everyMessage()) {
+    const { rule, event, level, title, lines, summary } = notification;
+    const about = `${rule} ${event} ${level}: ${summary}`;
+    expect(title.length, about).toBeLessThanOrEqual(100);
+    expect(title, about).toMatch(/[^.,: ]$/);
+    expect(lines.length, about).toBeLessThanOrEqual(3);
+    for (const line of lines) {
+      expect(line, about).toMatch(/\.$/);
+      expect(line.length, about).toBeLessThanOrEqual(200);
     }
+    const message = readMessage(renderPayload(notification));
+    if (message === null) throw new Error('the payload cannot be read');
+    const { subject, text, html } = emailText(message);
+    const together = groupText([notification, notification], OF_NINE);
+    const group = [together.title, ...together.lines];
+    for (const words of [summary, ...group, subject, text, html.replace(/<style>.*<\/style>|<[^>]*>/g, '')])
+      expect(words, about).not.toMatch(OURS);
+    for (const words of [summary, ...group]) expect(words, about).not.toMatch(/undefined|null|NaN|\s\s|\.\.|\( | \)/);
   }
 });
 
-test('nor has the message that tests a channel', () => {
+test('the message that tests a channel has plain words, too', () => {
   const payload = testPayload({ notificationId: 'msg_1', channel: 'on-call', createdAt: '2026-03-20T12:00:00.000Z' });
-  const view = messageView(payload);
+  const view = readMessage(payload);
   if (view === null) throw new Error('the payload cannot be read');
   expect(emailText(view).text).not.toMatch(OURS);
 });

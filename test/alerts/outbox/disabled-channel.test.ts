@@ -48,7 +48,7 @@ test('410 disables the channel: its pending notifications are given up, and the 
       ...{ type: 'alert.firing', rule: 'job_failed', cause: 'channel:gone' },
       ...{ severity: 'critical', workspace_id: null },
       summary: expect.stringMatching(
-        /^Channel gone fails: .*HTTP 410: the receiver wants no more notifications\)?\. 2 alerts were not delivered; the newest is "ws-1: .*\. Once it works, run `usage-ledger alerts replay --all-dead`\.$/,
+        /^Channel gone fails\. .*HTTP 410: the receiver wants no more notifications\)?\. 2 alerts were not delivered; the newest is ".* \(ws-1\): .*"\. Once it works, run `usage-ledger alerts replay --all-dead`\.$/,
       ),
     }),
   );

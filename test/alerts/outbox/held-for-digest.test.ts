@@ -27,9 +27,7 @@ test('one channel is sent critical alerts at once, the other the rest at seven',
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 16_000, requests: 10 });
   await world.syncAt(22);
   expect(world.told(pager)).toEqual([
-    expect.stringMatching(
-      /^ws-1: a used 16,000 credits in March; February was 10,000\. Limit: 15,000 \(1\.5 x February\)/,
-    ),
+    expect.stringMatching(/^a \(ws-1\): 16,000 credits in March, limit 15,000\. February: 10,000\./),
   ]);
   expect(world.told(finance)).toEqual(world.told(pager));
   world.clock.set(Date.UTC(2026, 2, 17, 6, 59, 59));
@@ -39,13 +37,13 @@ test('one channel is sent critical alerts at once, the other the rest at seven',
   world.clock.set(Date.UTC(2026, 2, 17, 7));
   await world.deliverAll();
   expect(pager.received).toHaveLength(1);
-  expect(world.told(finance).slice(1)).toEqual(['Daily summary of 2026-03-17 07:00 UTC: 1 alert firing.']);
+  expect(world.told(finance).slice(1)).toEqual(['Daily summary of 2026-03-17 07:00 UTC: 1 alert open.']);
   const digest = JSON.parse(String(finance.received[1]?.body));
   expect(digest.alerts).toMatchObject([
     {
       severity: 'warning',
       state: 'firing',
-      summary: expect.stringMatching(/^ws-1: b will probably pass its March limit: forecast/),
+      summary: expect.stringMatching(/^b \(ws-1\): March forecast/),
       notifications: [{ type: 'alert.firing', tenant_id: 'b', level: 'likely' }],
     },
   ]);
@@ -67,19 +65,21 @@ test('an end is sent the way its beginning was: at once, or with the daily summa
   await world.deliverAll();
   await world.syncAt(8 * 24, ['a', 2_000]);
   await world.syncAt(8 * 24 + 1);
-  expect(world.told(pager).slice(1)).toEqual([expect.stringMatching(/^ws-1: a is under /)]);
+  expect(world.told(pager).slice(1)).toEqual([
+    expect.stringMatching(/^a \(ws-1\): March jump closed, .* Under the limit/),
+  ]);
   expect(world.told(finance).map((line) => line.slice(0, 13))).toEqual([
-    'ws-1: a used ',
+    'a (ws-1): 16,',
     'Daily summary',
-    'ws-1: a is un',
+    'a (ws-1): Mar',
   ]);
 
   world.clock.set(Date.UTC(2026, 2, 25, 7));
   await world.deliverAll();
   const { alerts } = JSON.parse(String(finance.received[3]?.body));
   expect(alerts.map(({ summary }: { summary: string }) => summary.slice(0, 13))).toEqual([
-    'ws-1: a lost ',
-    'ws-1: b will ',
+    'a (ws-1): los',
+    'b (ws-1): Mar',
   ]);
   expect(pager.received).toHaveLength(2);
 });
@@ -104,7 +104,7 @@ test('a channel is sent no end without a beginning, and a route change ends what
   const world = await startWorld({ digestHour: null });
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
-  expect(world.told(world.finance)).toEqual([expect.stringMatching(/^ws-1: new is new/)]);
+  expect(world.told(world.finance)).toEqual([expect.stringMatching(/^new \(ws-1\): new, /)]);
   const changed = world.another((config) => ({
     ...config,
     alerts: {
@@ -116,7 +116,7 @@ test('a channel is sent no end without a beginning, and a route change ends what
   }));
   for (const hour of [9, 10]) await world.syncAt(hour, changed, ['new', 0]);
   expect(world.told(world.finance).slice(1)).toEqual([
-    'ws-1: The March new spend of new is no longer sent here; it is still open.',
+    'new (ws-1): March new spend no longer sent here. It is still open.',
   ]);
   // The other channel takes warnings now, so it hears of the fallen counter, but not of what one run has found gone.
   expect(world.told(world.pager).filter((line) => /new spend|is new/.test(line))).toEqual([]);
@@ -129,7 +129,7 @@ test('a channel for warnings is not sent an alert that became critical before it
   await world.syncAt(9, ['a', 16_000]);
   await world.syncAt(10, ['a', 2_000]);
   await world.syncAt(11);
-  expect(world.told(world.pager).map((line) => line.slice(0, 13))).toEqual(['ws-1: a used ', 'ws-1: a is un']);
+  expect(world.told(world.pager).map((line) => line.slice(0, 13))).toEqual(['a (ws-1): 16,', 'a (ws-1): Mar']);
   expect(world.told(world.finance)).toEqual([]);
 
   world.clock.set(Date.UTC(2026, 2, 17, 7));
@@ -199,7 +199,7 @@ test('the digest of a disabled channel is given up, and a replay sends it as one
   const ledger = world.view();
   expect(countByState(ledger, 'finance')).toEqual({ dead: 1, held: 2 });
   await world.deliverAll();
-  expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance fails: HTTP 410/)]);
+  expect(world.told(world.pager).slice(-1)).toEqual([expect.stringMatching(/^Channel finance fails\. HTTP 410/)]);
   world.clock.set(Date.UTC(2026, 2, 17, 7));
   await world.deliverAll();
   expect(countByState(ledger, 'finance')).toEqual({ dead: 2 });
@@ -210,8 +210,8 @@ test('the digest of a disabled channel is given up, and a replay sends it as one
   await world.deliverAll();
   expect(countByState(ledger, 'finance')).toEqual({ delivered: 2 });
   expect(world.told(world.finance).slice(-2).sort()).toEqual([
-    'Daily summary of 2026-03-17 07:00 UTC: 2 alerts firing.',
-    expect.stringMatching(/^ws-1: a used/),
+    'Daily summary of 2026-03-17 07:00 UTC: 2 alerts open.',
+    expect.stringMatching(/^a \(ws-1\): 16,000/),
   ]);
 });
 

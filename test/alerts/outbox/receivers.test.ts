@@ -199,7 +199,7 @@ test('an alert beyond all plans is sent at once, with the limit of each', async 
   expect(heard()).toEqual([]);
   grown(24_000n);
   expect(heard()).toEqual(['opened']);
-  expect(messages(connection)[0]?.payload.summary).toContain('Planned was growth up to 18,000 and 20,000.');
+  expect(messages(connection)[0]?.payload.summary).toContain('Planned: up to 18,000 and 20,000.');
 });
 
 test('acknowledged, then it grows: sent, and it fires again', async () => {

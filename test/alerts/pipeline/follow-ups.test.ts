@@ -13,19 +13,19 @@ test('final figures, and the end of an alert, wait for the daily summary at seve
   await world.syncAt('2026-03-16T04:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T05:00:00Z');
   expect(world.told()).toEqual([
-    expect.stringMatching(/^ws-1: a used .* Limit: 15,000/),
-    expect.stringMatching(/^ws-1: new is new:/),
-    expect.stringMatching(/^ws-1: new lost/),
+    expect.stringMatching(/^a \(ws-1\): .* limit 15,000/),
+    expect.stringMatching(/^new \(ws-1\): new, /),
+    expect.stringMatching(/^new \(ws-1\): lost/),
   ]);
   await world.deliverAt('2026-03-16T07:00:00Z');
-  expect(world.told().slice(3)).toEqual(['Daily summary of 2026-03-16 07:00 UTC: 1 alert resolved.']);
+  expect(world.told().slice(3)).toEqual(['Daily summary of 2026-03-16 07:00 UTC: 1 alert closed.']);
 
   await world.syncAt('2026-04-03T01:00:00Z');
   expect(world.told()).toHaveLength(4);
   await world.deliverAt('2026-04-03T07:00:00Z');
   expect(world.digests().at(-1)).toMatchObject([
-    { summary: expect.stringMatching(/^ws-1: a used .* has settled/) },
-    { summary: 'ws-1: March has settled at 0 credits, without the 5,000 that new had lost.' },
+    { summary: expect.stringMatching(/^a \(ws-1\): .* has settled/) },
+    { summary: 'new (ws-1): March loss of credits closed, 0 credits. March has settled without the lost 5,000.' },
   ]);
 });
 
@@ -39,7 +39,7 @@ test('a settled jump that was not sent before is sent at once', async () => {
   await world.syncAt('2026-03-16T02:00:00Z', ['a', 16_000]);
   expect(world.told()).toEqual([]);
   await world.syncAt('2026-04-03T01:00:00Z');
-  expect(world.told()).toEqual([expect.stringMatching(/^ws-1: a used .* has settled/)]);
+  expect(world.told()).toEqual([expect.stringMatching(/^a \(ws-1\): .* has settled/)]);
 });
 
 test('an alert that fires again replaces its pending end, so that no digest is outdated', async () => {
@@ -51,9 +51,9 @@ test('an alert that fires again replaces its pending end, so that no digest is o
   await world.syncAt('2026-03-17T03:00:00Z', ['a', 17_000]);
   await world.syncAt('2026-03-17T04:00:00Z');
   await world.deliverAt('2026-03-17T07:00:00Z');
-  expect(world.told().filter((line) => /^ws-1: a used/.test(line))).toEqual([
-    expect.stringMatching(/^ws-1: a used 16,000/),
-    expect.stringMatching(/^ws-1: a used 17,000/),
+  expect(world.told().filter((line) => /^a \(ws-1\): \d/.test(line))).toEqual([
+    expect.stringMatching(/^a \(ws-1\): 16,000/),
+    expect.stringMatching(/^a \(ws-1\): 17,000/),
   ]);
   expect(world.digests().flat()).toEqual([]);
 });
@@ -71,7 +71,7 @@ test('the end of a system alert is sent at once', async () => {
   await world.deliverAt('2026-03-16T01:30:00Z');
   await world.syncAt('2026-03-16T02:00:00Z');
   expect(world.told()).toEqual([
-    expect.stringMatching(/^The service refuses the credentials of ws-1: /),
+    expect.stringMatching(/^The service refuses the credentials of ws-1\. /),
     expect.stringMatching(/^The service accepts the credentials of ws-1 again/),
   ]);
 });
@@ -82,7 +82,7 @@ test('a channel with follow_ups: at_once is sent the end at once', async () => {
   await world.syncAt('2026-03-16T03:00:00Z', ['new', 0]);
   await world.syncAt('2026-03-16T04:00:00Z');
   expect(world.held()).toBe(0);
-  expect(world.told()).toContainEqual(expect.stringMatching(/^ws-1: new has .* under the limit/));
+  expect(world.told()).toContainEqual(expect.stringMatching(/^new \(ws-1\): March new spend closed.* Under the limit/));
 });
 
 async function startWorld(route: Partial<RouteConfig> = {}) {

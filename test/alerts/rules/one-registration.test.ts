@@ -26,10 +26,10 @@ const kind: UsageKind = {
   docs: { holds: { '': '`C = 777`' } },
 };
 const message: UsageMessage = {
-  found: ({ tenant_id }) => [`${tenant_id} has used 777 credits.`],
-  ended: ({ tenant_id }) => `${tenant_id} has gone on.`,
+  found: () => ({ title: 'has used 777 credits', figures: ['Exactly.'] }),
+  ended: () => ({ figures: '778 credits', why: 'It has used more.' }),
   foundForMany: () => 'have used 777 credits',
-  cost: 'They cost',
+  cost: (amount) => `They cost ${amount}.`,
 };
 const detection: Detection = {
   candidates: () => ({ where: 'cur.credits_used = @lucky', values: { lucky: 777 } }),
@@ -81,7 +81,10 @@ test('one registration of a rule is enough to find, notify, list, mute, route an
   await run(778n);
 
   const told = notifications(connection).map(({ payload }) => payload.summary);
-  expect(told).toEqual(['ws-1: acme has used 777 credits.', 'ws-1: acme has gone on.']);
+  expect(told).toEqual([
+    'acme (ws-1): has used 777 credits. Exactly.',
+    'acme (ws-1): March lucky number closed, 778 credits. It has used more.',
+  ]);
   expect(connection.prepare('SELECT rule, state FROM finance_alerts').all()).toEqual([
     { rule: 'toy', state: 'resolved' },
   ]);

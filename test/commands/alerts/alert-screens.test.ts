@@ -45,7 +45,7 @@ it('shows the notified and the current figures side by side, and one column when
   expect(later).toMatch(/^ +Notified 2026-02-20 12:00 +Now, 2026-02-20 18:00 UTC$/m);
   expect(later).toMatch(/^Credits 2026-02 +50,000 +60,000$/m);
   expect(later).toMatch(/^Limit +15,000 +15,000$/m);
-  expect(later).toContain('acme used 60,000 credits');
+  expect(later).toContain('acme (ws-1): 60,000 credits in February');
   // What is said of today is worked out from the figures of today.
   expect(later).toContain('A day       3,038 credits in 2026-02, 323 in 2026-01');
   expect(parseJson((await world.run('alerts', '--json')).out).alerts[0].at_stake_credits).toBe(

@@ -11,7 +11,7 @@ it('shows and explains an alert, in words and as JSON', async () => {
   const id = await jumpOfGlobex(world);
 
   const explained = await world.run('alerts', 'explain', id);
-  expect(explained.out).toContain('ws-1: globex used 9,000 credits');
+  expect(explained.out).toContain('globex (ws-1): 9,000 credits');
   expect(explained.out).toContain('Limit       1,007 credits: 7 (2026-01) + 1,000');
   const npx = { PATH: process.env.PATH, npm_command: 'exec' };
   expect((await world.runWith(npx, 'alerts', 'explain', id)).out).toContain(`\n  npx usage-ledger alerts ack ${id}`);
@@ -101,13 +101,13 @@ it('lists what each alert says and since when, with what mutes it, whole in pipe
   const { silence_id } = parseJson(silenced.out);
   const id = await jumpOfGlobex(world);
 
-  const says = 'ws-1: globex used 9,000 credits in February; January was 7.';
+  const says = 'globex \\(ws-1\\): 9,000 credits in February, limit 1,007. January: 7.';
   const piped = (await world.run('alerts', '--rule', 'jump')).out;
   expect(piped).toMatch(
     new RegExp(`muted +2026-02-\\S+ \\S+ +jump happened .* ${id} +muted by ${silence_id} +${says}`),
   );
   const screen = (await world.runOnTerminal(80, 'alerts', '--rule', 'jump')).out.split('\n');
-  expect(screen[0]).toMatch(/^muted {2}2026-02-\d\d {2}globex used 9,000 credits in February; January was 7$/);
+  expect(screen[0]).toMatch(/^muted {2}2026-02-\d\d {2}globex: 9,000 credits in February, limit 1,007. January: 7$/);
   expect(screen.slice(1, 3).map((line) => line.trim())).toEqual([`${id}  difference 8,993`, `muted by ${silence_id}`]);
   const explained = (await world.run('alerts', 'explain', id)).out;
   expect(explained).toContain(`not sent: muted by ${silence_id}`);

@@ -24,8 +24,8 @@ it('tells each step of a budget and what a month is expected to use once a perio
   });
   for (const day of DAYS) await runAtStartOf(world, day);
 
-  const forecast = 'will probably pass its February budget: forecast 3\\d,\\d{3} to 4\\d,\\d{3}, budget 30,000';
-  const usedUp = 'used up around 21 February.';
+  const forecast = 'February forecast 3\\d,\\d00 to 4\\d,\\d00 credits, budget 30,000\\.';
+  const usedUp = 'Used up around 21 February.';
   expect(budgetsTold(world)).toEqual([
     // January stays below its budget, and so tells of two steps.
     ['2026-01', '2026-01-18', expect.stringContaining('54.4% of its budget of 30,000.')],
@@ -34,12 +34,12 @@ it('tells each step of a budget and what a month is expected to use once a perio
     [
       '2026-02',
       '2026-02-12',
-      expect.stringMatching(new RegExp(`${forecast}.* 53\\.2% of its budget of 30,000; it will be ${usedUp}`)),
+      expect.stringMatching(new RegExp(`${forecast}.* 53\\.2% of its budget of 30,000\\. ${usedUp}`)),
     ],
     [
       '2026-02',
       '2026-02-18',
-      expect.stringMatching(new RegExp(`${forecast}.* 82\\.2% of its budget of 30,000; it will be ${usedUp}`)),
+      expect.stringMatching(new RegExp(`${forecast}.* 82\\.2% of its budget of 30,000\\. ${usedUp}`)),
     ],
     ['2026-02', '2026-02-22', expect.stringContaining('101.5% of its budget of 30,000')],
   ]);
@@ -72,25 +72,25 @@ it('counts a budget in money by the rate card of the tenant, its steps too, and 
     [
       '2026-01',
       '2026-01-12',
-      expect.stringContaining('used 10,560 credits in January for 41.12 EUR, 51.4% of its budget of 80.00 EUR.'),
+      expect.stringContaining(': 10,560 credits in January for 41.12 EUR, 51.4% of its budget of 80.00 EUR.'),
     ],
     [
       '2026-01',
       '2026-01-26',
-      expect.stringContaining('used 24,000 credits in January for 68.00 EUR, 85% of its budget of 80.00 EUR.'),
+      expect.stringContaining(': 24,000 credits in January for 68.00 EUR, 85% of its budget of 80.00 EUR.'),
     ],
     [
       '2026-02',
       '2026-02-12',
       expect.stringMatching(
-        /budget for 29,998 credits .*So far it used 15,950 credits for 51\.90 EUR, 64\.9% of its budget of 80\.00 EUR; it will be used up around 21 February/,
+        /, budget for 29,998 credits\. 15,950 so far for 51\.90 EUR, 64\.9% of its budget of 80\.00 EUR\. Used up around 21 February/,
       ),
     ],
     ['2026-02', '2026-02-18', expect.stringContaining(' for 69.30 EUR, 86.6% of its budget of 80.00')],
     [
       '2026-02',
       '2026-02-22',
-      expect.stringContaining('used 30,450 credits in February for 80.90 EUR, 101.1% of its budget of 80.00 EUR.'),
+      expect.stringContaining(': 30,450 credits in February for 80.90 EUR, 101.1% of its budget of 80.00 EUR.'),
     ],
   ]);
 });

@@ -187,7 +187,7 @@ describe('a digest', () => {
     expect((await world.run('sync')).code).toBe(0);
     expect((await world.run('sync')).code).toBe(0);
     expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).summary)).toEqual([
-      'Daily summary of 2026-02-21 07:00 UTC: 1 alert firing.',
+      'Daily summary of 2026-02-21 07:00 UTC: 1 alert open.',
     ]);
     const digest = JSON.parse(receiver.received[0]?.body.toString() ?? '').notification_id;
     expect((await world.run('alerts', 'show', alert_id)).out).toMatch(

@@ -38,7 +38,7 @@ test('a signed link shows its alert and a button without a token; opening it cha
   expect(link).toMatch(/^https:\/\/ledger\.example\.com\/acknowledge\/alert_\w{20}\/1\/a\/[\w-]{32}$/);
   for (const method of ['GET', 'HEAD', 'GET']) expect((await open(link, { method })).status).toBe(200);
   const { body, headers } = await open(link);
-  expect(body).toContain('acme used 16,000');
+  expect(body).toContain('acme (ws-1): 16,000');
   expect(body).toContain('<button>Acknowledge</button>');
   expect(body).not.toMatch(/<script|<a /);
   expect(headers.get('content-security-policy')).toContain("form-action 'self'");

@@ -59,7 +59,11 @@ export interface Notification {
   link: string | null;
   /** Link to the page that acknowledges the alert without another token; null without `http.public_url`, and for an end. */
   acknowledge_link: string | null;
-  /** The sentence for people; names in it are inert. */
+  /** Who, what, how much, for people; names in it are inert. */
+  title: string;
+  /** At most three lines: figures against the limit, causes, cost. */
+  lines: string[];
+  /** Title and lines in one text. */
   summary: string;
 }
 
@@ -70,10 +74,10 @@ export interface Notification {
 export type ClosedBecause = 'gone' | 'settled' | 'left_window' | 'workspace_ended' | 'unrouted';
 
 /**
- * Input of sentences and lists of facts: a notification that is being built or was read back from JSON. When read back,
+ * Input of titles, lines and lists of facts: a notification that is being built or was read back from JSON. When read back,
  * whole numbers are bigints and names are inert.
  */
-export type Facts = Omit<Notification, 'notification_id' | 'summary' | 'link' | 'acknowledge_link'>;
+export type Facts = Omit<Notification, 'notification_id' | 'title' | 'lines' | 'summary' | 'link' | 'acknowledge_link'>;
 
 /** Evidence of an alert, field by field. Credits are exact integers. */
 export interface Evidence {

@@ -24,6 +24,25 @@ export function roundedUp(credits: bigint): bigint {
   return ((credits + step - 1n) / step) * step;
 }
 
+const FORECAST_DIGITS = 3;
+
+/** Rounds a forecast to the three digits that it is worth. */
+export function roundedForecast(credits: bigint): bigint {
+  if (credits < 0n) return -roundedForecast(-credits);
+  const step = 10n ** BigInt(Math.max(0, String(credits).length - FORECAST_DIGITS));
+  return ((credits + step / 2n) / step) * step;
+}
+
+const WHOLE_FROM = 10;
+
+/** Formats the price of a forecast: `about 1,230 EUR`. From ten on it has no decimals. */
+export function aboutAmount({ amount, currency }: { amount: string; currency: string }): string {
+  if (Number(amount) < WHOLE_FROM) return `about ${amountWords({ amount, currency })}`;
+  const [whole = '', part = ''] = amount.split('.');
+  const rounds = whole.length <= FORECAST_DIGITS && /^[5-9]/.test(part);
+  return `about ${grouped(roundedForecast(BigInt(whole) + (rounds ? 1n : 0n)))} ${currency}`;
+}
+
 /** `1,234.50 EUR`, of a plain decimal. */
 export function amountWords({ amount, currency }: { amount: string; currency: string }): string {
   const [whole = '', part] = amount.split('.');

@@ -1,14 +1,31 @@
-import { periodEndMs } from '../../../core/period.ts';
+import { addPeriods, periodEndMs } from '../../../core/period.ts';
+import { splitChange } from '../../figures/change-split.ts';
 import type { Facts } from './facts.ts';
-import { daysOf, grouped, listed, monthName, named, shortened } from './names.ts';
+import { dateName, grouped, listed, monthName, named, roundedForecast, shortened } from './names.ts';
 
 export function placeOf({ workspace_id }: Pick<Facts, 'workspace_id'>): string {
   return workspace_id === null ? 'the ledger' : named(workspace_id);
 }
 
-export function subjectOf({ tenant_id, tenant_name, ...facts }: Facts): string {
+type Subject = Pick<Facts, 'workspace_id' | 'tenant_id' | 'tenant_name'>;
+
+export function subjectOf({ tenant_id, tenant_name, ...facts }: Subject): string {
   if (tenant_id === null) return placeOf(facts);
   return tenant_name === null ? named(tenant_id) : `${named(tenant_id)} (${shortened(tenant_name)})`;
+}
+
+/** Names the subject of a title, with its workspace: `acme (prod)`, `acme (Acme Ltd, prod)`. */
+export function titleSubject(facts: Subject): string {
+  const { tenant_id, tenant_name } = facts;
+  if (tenant_id === null) return placeOf(facts);
+  const name = tenant_name === null ? '' : `${shortened(tenant_name)}, `;
+  return `${named(tenant_id)} (${name}${placeOf(facts)})`;
+}
+
+/** Leaves the workspace out of a summary, for a place that shows the alerts of one workspace. */
+export function localSummary({ summary, ...subject }: Subject & { summary: string }): string {
+  const title = titleSubject(subject);
+  return summary.startsWith(title) ? `${subjectOf(subject)}${summary.slice(title.length)}` : summary;
 }
 
 export function monthOf({ period, created_at }: Facts): string {
@@ -25,29 +42,33 @@ export function baselineMonth({ previous_period, created_at }: Facts): string {
   return previous_period === null ? 'before' : monthName(previous_period, created_at);
 }
 
-/** `February was 10,000`. */
+/** `February: 10,000.` */
 export function baselineWords(facts: Facts): string {
-  return `${baselineMonth(facts)} was ${grouped(facts.credits?.previous ?? 0n)}`;
+  return `${baselineMonth(facts)}: ${grouped(facts.credits?.previous ?? 0n)}.`;
 }
 
-/** Formats a forecast as `18,000 to 24,000`, or its only figure. */
-export function forecast({ evidence, credits }: Facts): string {
+/**
+ * Formats a forecast as `18,000 to 24,000`, or its only figure, to three digits. A figure that would cross the limit or
+ * fall below the used credits is not rounded.
+ */
+export function forecast({ evidence, credits, threshold }: Facts): string {
   const { projection } = evidence;
-  if (projection === null) return grouped(credits?.current ?? 0n);
+  const used = BigInt(credits?.current ?? 0n);
+  if (projection === null) return grouped(used);
+  const limit = BigInt(threshold ?? 0n);
+  const words = (figure: bigint) => {
+    const rounded = roundedForecast(BigInt(figure));
+    return grouped(rounded < used || rounded >= limit !== figure >= limit ? figure : rounded);
+  };
   const { credits: likely, low_credits: low, high_credits: high } = projection;
-  return low !== null && high !== null && low < high ? `${grouped(low)} to ${grouped(high)}` : grouped(likely);
+  const range = low !== null && high !== null ? [...new Set([words(low), words(high)])] : [];
+  return range.length === 2 ? range.join(' to ') : words(likely);
 }
 
 /** Returns the credits that represent the month: the forecast of a likely alert, otherwise the used credits. */
 export function monthCredits({ level, evidence, credits }: Facts): bigint {
   const forecastCredits = level === 'likely' ? evidence.projection?.credits : undefined;
   return BigInt(forecastCredits ?? credits?.current ?? 0n);
-}
-
-/** How far the month was that a forecast is of: ` (day 7 of 31)`. */
-export function day({ evidence, period, read_at, created_at }: Facts): string {
-  if (evidence.projection === null || period === null) return '';
-  return ` (day ${Number((read_at ?? created_at).slice(8, 10))} of ${daysOf(period)})`;
 }
 
 type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
@@ -64,45 +85,77 @@ export function limitOf(
   return { limit: base + least, words: words.more(grouped(min_credits)) };
 }
 
-/** How a limit came about, in brackets; nothing where that is not known. */
-export function limitReason(facts: Facts): string {
-  const { threshold: limit, evidence } = facts;
-  const built = evidence.threshold;
-  if (built === null || limit === null) return '';
-  const month = baselineMonth(facts);
-  // A first month counts as if it had been used from its beginning.
-  const isWhole = built.baseline_credits !== (facts.credits?.previous ?? 0n);
-  const base = isWhole ? grouped(built.baseline_credits) : month;
-  const reached = limitOf(built, built.baseline_credits, {
-    times: (ratio) => `${ratio} x ${base}${isWhole ? `, ${month} as a whole month` : ''}`,
-    more: (amount) => `${base} + ${amount}${isWhole ? `, ${month} as a whole month` : ''}`,
-  });
-  return Math.abs(Math.ceil(reached.limit - 1e-6) - Number(limit)) < 1 ? ` (${reached.words})` : '';
-}
-
 export function heads(facts: Facts): { who: string; month: string; used: string; previous: bigint; current: bigint } {
   const { previous = 0n, current = 0n } = facts.credits ?? {};
   return { who: subjectOf(facts), month: monthOf(facts), used: grouped(current), previous, current };
-}
-
-/** The day of an open month that its forecast is of. */
-export function forecastWords(facts: Facts): string {
-  return facts.evidence.projection === null ? '' : `, forecast ${forecast(facts)}${day(facts)}`;
 }
 
 export function settled(facts: Facts): string {
   return facts.level === 'settled' ? `${monthOf(facts)} has settled.` : '';
 }
 
-/** An open month only grows. */
-export function goesOn(facts: Facts): string {
+/** The forecast of an open month that will use more; nothing for others. */
+export function forecastWords(facts: Facts): string {
   const { projection } = facts.evidence;
   if (projection === null || projection.credits <= (facts.credits?.current ?? 0n)) return '';
-  return `Forecast for ${monthOf(facts)}: ${forecast(facts)}${day(facts)}.`;
+  return `Forecast: ${forecast(facts)}.`;
+}
+
+/** A smaller multiple of the same point of the month before is not worth naming. */
+const MIN_TIMES_NAMED = 1.1;
+
+/**
+ * Compares the used credits of an open month with the same point of the month before, or with all of the compared
+ * month.
+ */
+export function soFarWords(facts: Facts): string {
+  const { evidence, credits, period, previous_period, created_at } = facts;
+  const [used, before] = [credits?.current ?? 0n, evidence.daily_usage?.previous_same_point ?? null];
+  const isBeside = period !== null && previous_period === addPeriods(period, -1);
+  const times = before === null || before <= 0n ? 0 : Number(used) / Number(before);
+  if (!isBeside || times < MIN_TIMES_NAMED) return `${grouped(used)} so far. ${baselineWords(facts)}`;
+  return `${grouped(used)} so far, ${grouped(times)}x the same point in ${monthName(previous_period, created_at)}.`;
+}
+
+/** The latest change of the daily usage. */
+export function sinceWords({ evidence, created_at }: Facts): string {
+  const { since = null, usual_daily_credits, recent_daily_credits } = evidence.daily_usage ?? {};
+  if (since === null) return '';
+  const [now, before] = [recent_daily_credits ?? 0n, usual_daily_credits ?? 0n];
+  return `Since ${dateName(since, created_at)}: ${grouped(now)} a day, before: ${grouped(before)}.`;
+}
+
+/** A part of a growth is a cause if it is at least one in this many parts of it. */
+const MIN_CAUSE_PARTS = 4n;
+
+/** What the credits have grown by: more requests, or more credits for each. Empty if they have not grown. */
+export function growthCauses({ credits, requests, evidence }: Facts): ('requests' | 'each')[] {
+  if (credits === null || requests === null || credits.current <= 0n) return [];
+  const [current, asked] = [BigInt(credits.current), BigInt(requests.current)];
+  // The forecast of an incomplete month shows its causes.
+  const expected = BigInt(evidence.projection?.credits ?? current);
+  const split = splitChange(
+    { credits: BigInt(credits.previous), requests: BigInt(requests.previous) },
+    { credits: expected, requests: (asked * expected) / current },
+  );
+  const change = expected - BigInt(credits.previous);
+  if (split === null || change <= 0n) return [];
+  const isCause = (part: bigint) => part * MIN_CAUSE_PARTS >= change;
+  return [
+    ...(isCause(split.volume) ? ['requests' as const] : []),
+    ...(isCause(split.intensity) ? ['each' as const] : []),
+  ];
+}
+
+/** Names the causes of a growth; nothing if they are unknown. */
+export function causeWords(facts: Facts): string {
+  const causes = growthCauses(facts);
+  if (causes.length === 2) return 'More requests, and each costs more.';
+  return { requests: 'More requests.', each: 'Each request costs more.', none: '' }[causes[0] ?? 'none'];
 }
 
 /** Returns the limits of the plans that the growth has passed. */
 export function plan({ evidence }: Facts): string {
   const { planned_bounds } = evidence;
-  return planned_bounds.length === 0 ? '' : `Planned was growth up to ${listed(planned_bounds.map(grouped))}.`;
+  return planned_bounds.length === 0 ? '' : `Planned: up to ${listed(planned_bounds.map(grouped))}.`;
 }

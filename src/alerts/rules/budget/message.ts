@@ -1,31 +1,24 @@
 import { percentOf } from '../../figures/percent.ts';
 import type { Facts } from '../../messages/facts/facts.ts';
 import { dayName, daysOf, grouped } from '../../messages/facts/names.ts';
-import {
-  day,
-  forecast as forecastOf,
-  forecastWords,
-  goesOn,
-  heads,
-  isOpenMonth,
-} from '../../messages/facts/phrases.ts';
-import type { UsageMessage } from '../message.ts';
+import { forecast, forecastWords, heads, isOpenMonth } from '../../messages/facts/phrases.ts';
+import type { FoundWords, UsageMessage } from '../message.ts';
 
 export const budgetMessage: UsageMessage = {
   found: budgetFound,
   ended(facts) {
-    const { who, month, used } = heads(facts);
-    if (facts.credits === null || facts.threshold === null) return `${who} has no budget any more.`;
-    if (!isOpenMonth(facts)) return `${who} ended ${month} with ${used} credits${partOfBudget(facts)}.`;
-    return `${who} has used ${used} credits in ${month} so far${partOfBudget(facts)}${forecastWords(facts)}.`;
+    const { used } = heads(facts);
+    if (facts.credits === null || facts.threshold === null) return { figures: '', why: 'It has no budget any more.' };
+    const why = isOpenMonth(facts) ? forecastWords(facts) : '';
+    return { figures: `${used} credits${partOfBudget(facts)}`, why };
   },
   foundForMany: (month) => `are near or over their ${month} budget`,
-  cost: 'The part over the budget costs',
+  cost: (amount) => `Costs ${amount} beyond the budget.`,
   comparison: (facts) => ` (budget ${budgetWords(facts)})`,
 };
 
-function budgetFound(facts: Facts): string[] {
-  const { who, month, used, current } = heads(facts);
+function budgetFound(facts: Facts): FoundWords {
+  const { month, used, current } = heads(facts);
   const { evidence, threshold, period, created_at } = facts;
   const limit = threshold ?? 0n;
   const { projection } = evidence;
@@ -34,13 +27,13 @@ function budgetFound(facts: Facts): string[] {
     const passed = Number(projection.elapsed_fraction);
     const days = daysOf(period);
     const usedUp = Math.min(days, Math.floor((passed + (1 - passed) * left) * days) + 1);
-    return [
-      `${who} will probably pass its ${month} budget: forecast ${forecastOf(facts)}, budget ${budgetWords(facts)}${day(facts)}.`,
-      `So far it used ${used} credits${partOfBudget(facts)}; it will be used up around ${dayName(period, usedUp, created_at)}.`,
-    ];
+    return {
+      title: `${month} forecast ${forecast(facts)} credits, budget ${budgetWords(facts)}`,
+      figures: [`${used} so far${partOfBudget(facts)}. Used up around ${dayName(period, usedUp, created_at)}.`],
+    };
   }
-  const over = current > limit && evidence.detail === null ? `, ${grouped(current - limit)} over it` : '';
-  return [`${who} used ${used} credits in ${month}${partOfBudget(facts)}${over}.`, goesOn(facts)];
+  const over = current > limit && evidence.detail === null ? `${grouped(current - limit)} over the budget.` : '';
+  return { title: `${used} credits in ${month}${partOfBudget(facts)}`, figures: [over, forecastWords(facts)] };
 }
 
 /** Formats a budget; for one in money the credits that it pays for. */

@@ -143,7 +143,7 @@ function stopped(
   const judgement = judgeStopped({ silentMs, firing, before, floor });
   if (firing && judgement.verdict === 'clear')
     return [judgement, hasUsed(context, periodKey, tenantKey) ? 'uses credits again' : null];
-  const detail = `for ${Math.round(silentMs / DAY_MS)} days, longer than it paused in the four weeks before`;
+  const detail = `for ${Math.round(silentMs / DAY_MS)} days`;
   const use = judgement.verdict === 'holds' && !firing ? before() : null;
   const successor = use === null ? null : renames(context).look(periodKey, tenantKey, { lastMs, use });
   return [successor?.isNotified === false ? awaiting(judgement) : judgement, detail];

@@ -1,29 +1,31 @@
 import { grouped } from '../../messages/facts/names.ts';
-import { baselineWords, heads, isOpenMonth, settled } from '../../messages/facts/phrases.ts';
+import { baselineMonth, baselineWords, heads, settled } from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const dropMessage: UsageMessage = {
   found(facts) {
     const { evidence, level, credits, threshold } = facts;
-    const { who, month, used, current } = heads(facts);
+    const { month, used, current } = heads(facts);
     if (level === 'likely') {
-      const days = evidence.detail ?? 'for days';
-      return [`${who} has used nothing ${days}: ${used} credits in ${month}; ${baselineWords(facts)}.`];
+      return {
+        title: `no usage${evidence.detail === null ? '' : ` ${evidence.detail}`}`,
+        figures: ['Longer than any pause in the four weeks before.', `${month} so far: ${used}.`, baselineWords(facts)],
+      };
     }
     const change = credits?.change_percent ?? null;
-    const limit = grouped(threshold ?? 0n);
-    const down = change === null || current < 0n ? '' : `Down ${grouped(-change)}% `;
-    return [
-      `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-      down === '' ? `Alerts at ${limit} or less.` : `${down}(alerts at ${limit} or less).`,
-      settled(facts),
-    ];
+    const down = change === null || current < 0n ? '' : `, down ${grouped(-change)}%`;
+    return {
+      title: `${used} credits in ${month}${down}`,
+      figures: [baselineWords(facts), `Alerts at ${grouped(threshold ?? 0n)} or less.`, settled(facts)],
+    };
   },
   ended(facts) {
-    const { who, month, used } = heads(facts);
-    return facts.level === 'likely'
-      ? `${who} ${facts.evidence.detail ?? 'is no longer reported as stopped'}; it ${isOpenMonth(facts) ? 'has' : 'had'} ${used} credits in ${month}.`
-      : `${who} is no longer reported as a drop: ${used} credits in ${month}; ${baselineWords(facts)}.`;
+    const { used } = heads(facts);
+    const stopped = facts.evidence.detail === null ? 'No longer reported as stopped.' : `It ${facts.evidence.detail}.`;
+    return {
+      figures: `${used} credits`,
+      why: facts.level === 'likely' ? stopped : `No longer far below the month before. ${baselineWords(facts)}`,
+    };
   },
   foundForMany: (month, likely) =>
     ({
@@ -31,5 +33,5 @@ export const dropMessage: UsageMessage = {
       some: `have stopped in ${month} or used far less`,
       none: `used far less in ${month}`,
     })[likely],
-  cost: 'The credits that are missing cost',
+  cost: (amount, facts) => `Costs ${amount} less than ${baselineMonth(facts)}.`,
 };

@@ -4,52 +4,52 @@ import type { Job } from './kind.ts';
 export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
   alerting: {
     found: (where) => `Alert rules of ${where} fail`,
-    ended: (where) => `All alert rules of ${where} work again.`,
+    ended: (where) => `All alert rules of ${where} work again`,
     todo: 'Run `usage-ledger doctor`; the figures are not affected.',
   },
   replica: {
     found: () => 'The copy in Postgres is late',
-    ended: () => 'The copy in Postgres is up to date.',
+    ended: () => 'The copy in Postgres is up to date',
     todo: 'Run `usage-ledger doctor`.',
   },
   channel: {
     found: (name) => `Channel ${name} fails`,
-    ended: (name) => `Channel ${name} works again.`,
+    ended: (name) => `Channel ${name} works again`,
     todo: 'Once it works, run `usage-ledger alerts replay --all-dead`.',
   },
   disk: {
     found: () => 'The disk of the ledger needs attention',
-    ended: () => 'The disk of the ledger has room again, and can be written.',
+    ended: () => 'The disk of the ledger has room again, and can be written',
     todo: 'Make room, or move the ledger to another disk; nothing that was read is lost.',
   },
   backup: {
     found: () => 'The last backup failed',
-    ended: () => 'A backup was made again.',
+    ended: () => 'A backup was made again',
     todo: 'Run `usage-ledger doctor`, and look at where backups are kept.',
   },
   checkpoint: {
     found: () => 'No signed checkpoint of the ledger can be written',
-    ended: () => 'Signed checkpoints of the ledger are written again.',
+    ended: () => 'Signed checkpoints of the ledger are written again',
     todo: 'Check the folder of the ledger; the figures are not affected.',
   },
   configuration: {
     found: () => 'The daemon rejected a changed configuration and keeps the previous one',
-    ended: () => 'The daemon uses the present configuration.',
+    ended: () => 'The daemon uses the present configuration',
     todo: 'Correct it and run `usage-ledger reload`.',
   },
   export: {
     found: () => 'Exports fail',
-    ended: () => 'All exports are written again.',
+    ended: () => 'All exports are written again',
     todo: 'Run `usage-ledger doctor`.',
   },
   outlet: {
     found: (name) => `Outlet ${name} does not get all usage`,
-    ended: (name) => `Outlet ${name} has all usage again.`,
+    ended: (name) => `Outlet ${name} has all usage again`,
     todo: 'Run `usage-ledger outlets status`.',
   },
   clock: {
     found: () => 'Times in the ledger are ahead of the clock',
-    ended: () => 'No time in the ledger is ahead of the clock any more.',
+    ended: () => 'No time in the ledger is ahead of the clock any more',
     todo: 'Keep the clock by NTP; what is due stays due.',
   },
 };

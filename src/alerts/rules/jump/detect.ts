@@ -167,6 +167,6 @@ function afterFirstWeeks(
   if (found === null) return null;
   const own = { ...settings.of(tenantId(tenantKey)), baseline: 'previous' as const };
   const built = buildThreshold(factsOf(periodKey).period, (months) => (months === 1 ? found.whole : null), own);
-  const detail = `judged by the first ${found.days} days that were read, of ${found.daily} credits each`;
+  const detail = `the first ${found.days} days that were read, ${found.daily} credits each`;
   return built === null ? null : { built, detail, rises: found.latest >= built.credits };
 }

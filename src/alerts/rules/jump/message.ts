@@ -1,92 +1,71 @@
 import type { Facts } from '../../messages/facts/facts.ts';
-import { dayName, grouped, signed } from '../../messages/facts/names.ts';
+import { dayName, grouped } from '../../messages/facts/names.ts';
 import {
+  baselineMonth,
   baselineWords,
-  day,
+  causeWords,
   forecast,
   forecastWords,
-  goesOn,
   heads,
-  limitReason,
   plan,
   settled,
+  sinceWords,
+  soFarWords,
 } from '../../messages/facts/phrases.ts';
-import type { UsageMessage } from '../message.ts';
+import type { EndedWords, UsageMessage } from '../message.ts';
 
-/** Returns the sentences about a jump; `aboutTenants` adds those about the tenants of a workspace. */
-export function createJumpMessage(aboutTenants: (facts: Facts) => string[]): UsageMessage {
+/** Returns the words about a jump; `causesOf` gives the sentences of the second line. */
+export function createJumpMessage(causesOf: (facts: Facts) => string[]): UsageMessage {
   return {
     found(facts) {
-      const { who, month, used } = heads(facts);
+      const { month, used } = heads(facts);
       const limit = grouped(facts.threshold ?? 0n);
-      const basis = facts.evidence.detail === null ? '' : `It is ${facts.evidence.detail}.`;
-      if (facts.level === 'likely') {
-        return [
-          `${who} will probably pass its ${month} limit: forecast ${forecast(facts)}, limit ${limit}${day(facts)}.`,
-          `So far it used ${used} credits; ${baselineWords(facts)}${limitReason(facts).replace('(', '(the limit is ')}.`,
-          ...aboutTenants(facts),
-          basis,
-          plan(facts),
-        ];
-      }
-      return [
-        `${who} used ${used} credits in ${month}; ${baselineWords(facts)}.`,
-        `Limit: ${limit}${limitReason(facts)}${reached(facts)}.`,
-        settled(facts),
-        goesOn(facts),
-        driver(facts),
-        ...aboutTenants(facts),
-        basis,
-        plan(facts),
-      ];
+      const basis = facts.evidence.detail === null ? '' : `The limit follows from ${facts.evidence.detail}.`;
+      const isLikely = facts.level === 'likely' && facts.evidence.projection !== null;
+      const figures = isLikely
+        ? [soFarWords(facts), sinceWords(facts)]
+        : [`${baselineWords(facts)}${reached(facts)}`, settled(facts), forecastWords(facts), sinceWords(facts)];
+      return {
+        title: isLikely
+          ? `${month} forecast ${forecast(facts)} credits, limit ${limit}`
+          : `${used} credits in ${month}, limit ${limit}`,
+        figures: [...figures, basis, plan(facts)],
+        causes: causesOf(facts),
+      };
     },
-    ended(facts) {
-      const { level, threshold, evidence } = facts;
-      const { who, month, used, previous, current } = heads(facts);
-      const limit = grouped(threshold ?? 0n);
-      const { projection } = evidence;
-      if (threshold === null || (current >= threshold && current > previous))
-        return `${who} no longer has a limit in ${month}: no earlier month is left to compare its ${used} credits with.`;
-      if (current >= threshold)
-        return `${who} used ${used} credits in ${month}, which is no growth: ${baselineWords(facts)}.`;
-      if (projection === null || level !== 'likely')
-        return `${who} is under its ${month} limit of ${limit}${limitReason(facts)}: ${used} credits; ${baselineWords(facts)}.`;
-      if (projection.credits < threshold)
-        return `${who} will probably stay under its ${month} limit of ${limit}${forecastWords(facts)}.`;
-      return projection.credits <= previous
-        ? `${who} will probably use no more in ${month}${forecastWords(facts)}; ${baselineWords(facts)}.`
-        : `${who} may stay under its ${month} limit of ${limit}${forecastWords(facts)}.`;
-    },
+    ended: jumpEnded,
     foundForMany: (month, likely) =>
       ({
         all: `will probably pass their ${month} limit`,
         some: `are over their ${month} limit or will probably pass it`,
         none: `are over their ${month} limit`,
       })[likely],
-    cost: 'The increase costs',
+    cost: (amount, facts) => `Costs ${amount} more than ${baselineMonth(facts)}.`,
   };
 }
 
-export const jumpMessage = createJumpMessage(() => []);
+export const jumpMessage = createJumpMessage((facts) => [causeWords(facts)]);
 
-/** A smaller share of an increase, one part in this many, is not named as a cause. */
-const MIN_PART = 20n;
+function jumpEnded(facts: Facts): EndedWords {
+  const { level, threshold, evidence } = facts;
+  const { used, previous, current } = heads(facts);
+  const { projection } = evidence;
+  if (threshold === null || (current >= threshold && current > previous))
+    return { figures: `${used} credits`, why: 'There is no earlier month to compare with any more.' };
+  const limit = `limit ${grouped(threshold)}`;
+  if (current >= threshold) return { figures: `${used} credits, ${limit}`, why: `No growth. ${baselineWords(facts)}` };
+  if (projection === null || level !== 'likely')
+    return { figures: `${used} credits, ${limit}`, why: `Under the limit. ${baselineWords(facts)}` };
+  const figures = `forecast ${forecast(facts)} credits, ${limit}`;
+  if (projection.credits >= threshold) return { figures, why: 'It may stay under the limit.' };
+  return projection.credits <= previous
+    ? { figures, why: `No growth is expected any more. ${baselineWords(facts)}` }
+    : { figures, why: 'It will probably stay under the limit.' };
+}
 
-/** Returns the first day at whose end a reading was over the limit. */
+/** Names the first day at whose end a reading was over the limit. */
 function reached({ evidence, threshold, period, created_at }: Facts): string {
   const days = evidence.daily_usage?.days.current ?? [];
   const at = threshold === null ? -1 : days.findIndex((credits) => credits !== null && credits >= threshold);
-  return at < 0 || period === null ? '' : `, passed by ${dayName(period, at + 1, created_at)}`;
-}
-
-/** Names the causes of the growth: more requests, or more credits for each. */
-function driver({ evidence, reason }: Facts): string {
-  const { split } = evidence;
-  if (split === null || reason === null) return '';
-  const [volume, each] = [BigInt(split.volume_credits), BigInt(split.intensity_credits)];
-  const requests = `${volume < 0n ? 'fewer' : 'more'} requests (${signed(volume)} credits)`;
-  const cost = `each request costs ${each < 0n ? 'less' : 'more'} (${signed(each)} credits)`;
-  const isNamed = (part: bigint) => (part < 0n ? -part : part) * MIN_PART >= volume + each;
-  const causes = [...(isNamed(volume) ? [requests] : []), ...(!isNamed(volume) || isNamed(each) ? [cost] : [])];
-  return `Cause: ${causes.join(', and ')}.`;
+  return at < 0 || period === null ? '' : ` Limit passed by ${dayName(period, at + 1, created_at)}.`;
 }

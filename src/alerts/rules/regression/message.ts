@@ -4,18 +4,21 @@ import type { UsageMessage } from '../message.ts';
 
 export const regressionMessage: UsageMessage = {
   found(facts) {
-    const { who, month, used, previous, current } = heads(facts);
-    return [
-      `${who} lost ${grouped(previous - current)} credits of ${month}: ${used} now, ${grouped(previous)} without the loss.`,
-    ];
+    const { month, used, previous, current } = heads(facts);
+    return {
+      title: `lost ${grouped(previous - current)} credits of ${month}, ${used} left`,
+      figures: [`${grouped(previous)} without the loss.`],
+    };
   },
   ended(facts) {
-    const { who, month, used, previous, current } = heads(facts);
-    return previous > current
-      ? `${month} has settled at ${used} credits, without the ${grouped(previous - current)} that ${who} had lost.`
-      : `The credits of ${month} that ${who} had lost are back: ${used} now.`;
+    const { month, used, previous, current } = heads(facts);
+    const lost = grouped(previous - current);
+    return {
+      figures: `${used} credits`,
+      why: previous > current ? `${month} has settled without the lost ${lost}.` : 'The lost credits are back.',
+    };
   },
   foundForMany: (month) => `lost credits of ${month}`,
   grown: 'More has been lost since the last message.',
-  cost: 'The lost credits cost',
+  cost: (amount) => `The lost credits cost ${amount}.`,
 };

@@ -4,25 +4,23 @@ import type { UsageMessage } from '../message.ts';
 
 export const restatementMessage: UsageMessage = {
   found(facts) {
-    const { who, month, used, previous, current } = heads(facts);
-    const before = facts.level === 'settled' ? 'when it was closed' : 'when it had settled';
-    const state =
-      facts.level === 'settled'
-        ? `While ${month} is closed, the difference is booked as an adjustment.`
-        : `${month} is not closed.`;
-    return [
-      `${month} of ${who} changed: ${used} credits now, ${grouped(previous)} ${before} (${signed(current - previous)}).`,
-      state,
-    ];
+    const { month, used, previous, current } = heads(facts);
+    const isClosed = facts.level === 'settled';
+    return {
+      title: `${isClosed ? 'closed' : 'settled'} ${month} changed by ${signed(current - previous)} to ${used} credits`,
+      figures: [
+        `${grouped(previous)} ${isClosed ? 'when it was closed' : 'when it had settled'}.`,
+        isClosed ? `While ${month} is closed, the difference is booked as an adjustment.` : `${month} is not closed.`,
+      ],
+    };
   },
   ended(facts) {
-    const { who, month, used, previous, current } = heads(facts);
+    const { used, previous, current } = heads(facts);
     const apart = current - previous;
-    return apart === 0n
-      ? `${month} of ${who} is as it was before: ${used} credits.`
-      : `${month} of ${who} is no longer reported as changed: ${used} credits now, ${grouped(previous)} before (${signed(apart)}).`;
+    const why = apart === 0n ? 'As it was before.' : `${grouped(previous)} before (${signed(apart)}).`;
+    return { figures: `${used} credits`, why };
   },
   foundForMany: (month) => `have changed figures for ${month}`,
   grown: 'The difference has grown since the last message.',
-  cost: 'The difference is',
+  cost: (amount) => `The difference is ${amount}.`,
 };

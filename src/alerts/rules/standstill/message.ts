@@ -1,17 +1,15 @@
 import { dateName } from '../../messages/facts/names.ts';
-import { heads } from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const standstillMessage: UsageMessage = {
-  found(facts) {
-    const { who } = heads(facts);
-    const { detail } = facts.evidence;
-    const since = detail === null ? '' : ` since ${dateName(detail, facts.created_at)}`;
-    return [
-      `No tenant of ${who} has used anything${since}, longer than the workspace paused in the four weeks before.`,
-      'Its metering has probably stopped: ask the service.',
-    ];
+  found({ evidence, created_at }) {
+    const since = evidence.detail === null ? '' : ` since ${dateName(evidence.detail, created_at)}`;
+    return {
+      title: `no tenant has used anything${since}`,
+      figures: ['Longer than any pause of the workspace in the four weeks before.'],
+      causes: ['Its metering has probably stopped: ask the service.'],
+    };
   },
-  ended: (facts) => `Figures of ${heads(facts).who} change again.`,
+  ended: () => ({ figures: '', why: 'Figures change again.' }),
   foundForMany: () => 'have come to a standstill',
 };

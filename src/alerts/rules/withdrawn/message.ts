@@ -4,13 +4,10 @@ import type { UsageMessage } from '../message.ts';
 
 export const withdrawnMessage: UsageMessage = {
   found(facts) {
-    const { who, month } = heads(facts);
-    return [`${who} is no longer listed in ${month}; it had ${grouped(facts.credits?.previous ?? 0n)} credits.`];
+    const { month, previous } = heads(facts);
+    return { title: `no longer listed in ${month}, it had ${grouped(previous)} credits`, figures: [] };
   },
-  ended(facts) {
-    const { who, month, used } = heads(facts);
-    return `${who} is listed again in ${month}, with ${used} credits.`;
-  },
+  ended: (facts) => ({ figures: `${heads(facts).used} credits`, why: 'It is listed again.' }),
   foundForMany: (month) => `are no longer listed in ${month}`,
-  cost: 'These credits cost',
+  cost: (amount) => `These credits cost ${amount}.`,
 };

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../calendar.ts';
-import { boundsOf, daysOf } from '../oracle/seen.ts';
+import { boundsOf } from '../oracle/seen.ts';
 import type { Truth } from './truth.ts';
-import { monthOf, nameOf, numberOf, sentence } from './words.ts';
+import { dayOf, monthOf, nameOf, numberOf, sentence } from './words.ts';
 
 /** What a message says of one alert, as far as a reader asks. */
 export interface Word {
@@ -13,9 +13,19 @@ export interface Word {
   tenant_id: string | null;
   workspace_id: string | null;
   period: string | null;
+  closed_because?: string | null;
   created_at: string;
+  title?: string;
+  lines?: string[];
   summary: string;
-  evidence: { projection: { credits: number } | null };
+  evidence: { projection: Projection | null };
+}
+
+/** A forecast in the JSON of a message. */
+export interface Projection {
+  credits: number;
+  low_credits: number | null;
+  high_credits: number | null;
 }
 
 /** A sentence with what it is held against. */
@@ -46,12 +56,21 @@ export function of(rules: readonly string[], pattern: string, check: Sentence['c
 
 const MINUTE_MS = 60_000;
 
-/** Whom it names, of which month. */
-export function subjectOnly({ said, word, month, atMs }: Read): Complaint[] {
+/** Whom a title names, and where. */
+export function named({ said, word }: Read): Complaint[] {
   return [
     same('the name', nameOf(said.who), word.tenant_id ?? word.workspace_id),
-    same('the month', monthOf(said.month, atMs), month),
+    same(
+      'the workspace',
+      said.place === undefined ? null : nameOf(said.place),
+      word.tenant_id === null ? null : word.workspace_id,
+    ),
   ];
+}
+
+/** Whom it names, of which month. */
+export function subjectOnly(read: Read): Complaint[] {
+  return [...named(read), same('the month', monthOf(read.said.month, read.atMs), read.month)];
 }
 
 export function used({ said, truth, tenant, month }: Read): Complaint[] {
@@ -83,35 +102,26 @@ export function overIt({ said, truth, tenant, month }: Read): Complaint[] {
   return [isSo('it has reached it', beyond >= 0)];
 }
 
-/** How a limit came about: `1.5 x February`, `610 + 1,000, August as a whole month`. */
-export function reason({ truth, tenant, month, atMs }: Read, text: string | undefined): Complaint[] {
-  if (text === undefined) return [];
-  const [sum = '', whole] = text.split(/, (?=\w+(?: \d{4})? as a whole month$)/);
-  const times = / x /.test(sum);
-  const [a = '', b = ''] = sum.split(times ? ' x ' : ' + ');
-  const base = times ? b : a;
-  const isNumber = /^\d/.test(base);
-  const was = isNumber ? numberOf(base) : truth.credits(tenant, month - 1);
-  const limit = times ? Math.ceil(numberOf(a) * was - 1e-9) : was + numberOf(b);
-  return [
-    isNumber ? null : same('the month of the limit', monthOf(base, atMs), month - 1),
-    same('a whole month is named', isNumber, whole !== undefined),
-    same('what it makes', limit, truth.limit(tenant, month)),
-  ];
-}
-
-/** A range of an open month, and how far that is. */
+/** A forecast of an open month, rounded to three digits. */
 export function foretold(read: Read): Complaint[] {
-  const { said, truth, tenant, month, atMs } = read;
+  const { said, truth, tenant, month, atMs, word } = read;
   const [low, high] = [numberOf(said.low), numberOf(said.high ?? said.low)];
-  const elapsed = (truth.nowMs - boundsOf(month)[0]) / DAY_MS;
+  const { projection } = word.evidence;
+  const isRange = said.high !== undefined;
   return [
     isSo('the month is open', !truth.isOver(month) && atMs >= truth.nowMs),
     isSo('the range rises', low <= high),
     isSo('no month ends below what it has', low >= truth.credits(tenant, month)),
     ...goesOnAs(read, low, high),
-    same('how far it is', said.elapsed, `day ${Math.floor(elapsed) + 1} of ${daysOf(month)}`),
+    ...(isRange
+      ? [rounded('the low end', low, projection?.low_credits), rounded('the high end', high, projection?.high_credits)]
+      : [rounded('the forecast', low, projection?.credits, 0.01)]),
   ];
+}
+
+/** Three digits are at most half of a hundredth away. */
+export function rounded(what: string, said: number, exact: number | null | undefined, by = 0.005): Complaint {
+  return near(what, said, exact ?? Number.NaN, Math.max(0.5, (exact ?? 0) * by));
 }
 
 /** The rest of a month goes on at the rate that is so now: from half of what the last days were to three times that. */
@@ -131,34 +141,54 @@ function goesOnAs({ truth, tenant, month }: Read, low: number, high: number): Co
   ];
 }
 
-/** More requests, or each costs more: what the increase is made of, and nothing of less than a twentieth. */
-export function driver({ truth, tenant, month, said }: Read): Complaint[] {
+/** The causes of a growth: each of them is at least a quarter of it, and what is not named is less. */
+export function causes({ truth, tenant, month, word }: Read, said: readonly ('requests' | 'each')[]): Complaint[] {
   const [now, was] = [truth.credits(tenant, month), truth.credits(tenant, month - 1)];
   const [requests, before] = [truth.requests(tenant, month), truth.requests(tenant, month - 1)];
-  const volume = ((requests - before) * was) / before;
-  const each = now - was - volume;
-  const part = (
-    name: string,
-    text: string | undefined,
-    so: number,
-    words: readonly [string, string],
-    verb: string | undefined,
-  ) =>
-    text === undefined
-      ? [isSo(`${name} is little`, Math.abs(so) < (now - was) / 20 + 1)]
-      : [
-          near(name, numberOf(text), so, 1.01),
-          same(`${name}, in words`, verb, so < 0 ? words[1] : words[0]),
-          isSo(`${name} is not little`, Math.abs(so) > (now - was) / 20 - 1),
-        ];
+  const comes = word.evidence.projection?.credits ?? now;
+  const volume = (((requests * comes) / now - before) * was) / before;
+  const part = { requests: volume, each: comes - was - volume };
+  return (['requests', 'each'] as const).flatMap((cause) => {
+    const share = part[cause] / (comes - was);
+    return said.includes(cause)
+      ? [isSo(`${cause} is a quarter of the growth`, share > 0.245)]
+      : [isSo(`${cause} is less than a quarter of the growth`, share < 0.255)];
+  });
+}
+
+/** A run that ends just after midnight has read the day before. */
+const TOLERANCE_MS = 30 * MINUTE_MS;
+
+/**
+ * A lasting change of the daily usage: the credits a day since, until the last day that was read to its end, or with the
+ * day that has not ended.
+ */
+export function changed({ truth, tenant, said, month: of, atMs }: Read): Complaint[] {
+  const { month, day } = dayOf(said.day, atMs);
+  const sinceMs = boundsOf(month)[0] + (day - 1) * DAY_MS;
+  const todayMs = Math.floor((truth.nowMs - TOLERANCE_MS) / DAY_MS) * DAY_MS;
+  const untilMs = Math.min(todayMs, boundsOf(of)[1] - DAY_MS);
+  const own = truth.seen.tenants.get(tenant ?? '');
+  const [now, before] = [numberOf(said.now), numberOf(said.was)];
+  const perDay = (toMs: number, days: number): number =>
+    own === undefined || days <= 0
+      ? Number.NaN
+      : (truth.seen.used(own, sinceMs + TOLERANCE_MS, toMs) ?? Number.NaN) / days;
+  const complete = (untilMs - sinceMs) / DAY_MS;
+  const rates = [perDay(untilMs + TOLERANCE_MS, complete)];
+  if (!truth.isOver(of)) rates.push(perDay(truth.nowMs, complete + 1));
   return [
-    ...part('what requests add', said.volume, volume, ['more', 'fewer'], said.number),
-    ...part('what each adds', said.each, each, ['more', 'less'], said.cost),
+    isSo('the rates differ', now !== before),
+    isSo(
+      `credits a day since are one of ${rates}`,
+      rates.some((rate) => Math.abs(now - rate) <= Math.max(1, rate * 0.02)),
+    ),
   ];
 }
 
+/** The summary names how many credits were lost. */
 export function lostIn(word: Word | undefined): number {
-  return numberOf(/ lost (-?[\d,]+) credits/.exec(word?.summary ?? '')?.[1]);
+  return numberOf(/ lost (-?[\d,]+) credits /.exec(word?.summary ?? '')?.[1]);
 }
 
 export function changeAfter({ truth, tenant, month }: Read) {

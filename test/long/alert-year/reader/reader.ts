@@ -1,5 +1,5 @@
 import { periodIndex } from '../../../../src/core/period.ts';
-import { type Complaint, same, type Word } from './checks.ts';
+import { type Complaint, rounded, same, type Word } from './checks.ts';
 import { SENTENCES } from './sentences.ts';
 import type { Answer, Truth } from './truth.ts';
 import { monthOf, nameOf, numberOf, sentence } from './words.ts';
@@ -17,19 +17,28 @@ export interface ReadMessage extends Omit<Word, 'alert_id' | 'evidence'> {
 }
 
 const SEVERAL = sentence(
-  '(?:{count:n} of {tenants:n} tenants of {place:who} {what:text}|{more:n}(?: more)? tenants of {where:who} {how:text}, {inAll:n} of {all:n} in all)(?:, (?:forecast )?{sum:s} credits together)?\\.(?: {settled:m} has settled\\.)?(?: (?:{grown:text} grown|More has been lost) since the last message\\.)? Largest: {largest:text}\\.',
+  '(?:{count:n} of {tenants:n} tenants of {place:who} {what:text}|{more:n}(?: more)? tenants of {where:who} {how:text}, {inAll:n} of {all:n} in all)(?:, (?:{isForecast:forecast} )?{sum:s} credits together)?(?: \\(part {part:n} of {parts:n}\\))?\\.(?: {settled:m} has settled\\.)?(?: (?:Grown|The difference has grown|More has been lost) since the last message\\.)?(?: Figures as of [^.]*\\.)? Largest: {largest:text}\\.',
 );
 const ENDS = sentence(
-  'The (?:\\w+ )*?{title:text} of {count:n} tenants of {place:who} is {what:text}\\. Largest: {largest:text}\\.',
+  '{month:m} {title:text} of {count:n} tenants of {place:who} (?:closed|no longer sent here)(?: \\(part {part:n} of {parts:n}\\))?\\.(?: {why:text}\\.)? Largest: {largest:text}\\.',
 );
 const SUMMARY = sentence(
-  'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: (?:{firing:n} alerts? firing)?(?:(?:, )?{resolved:n}(?: alerts?)? resolved)?\\.',
+  'Daily summary of {when:text} UTC(?:, part {part:n} of {parts:n})?: (?:{firing:n} alerts? open)?(?:(?:, )?{resolved:n}(?: alerts?)? closed)?\\.',
 );
 
 const LARGEST =
-  /(?<who>"(?:\\.|[^"\\])*"|[^\s"(),;:]+) (?<foretold>forecast )?(?<now>-?\d[\d,]*\d|-?\d)(?: \((?<base>[^()]*) (?<was>-?[\d,]+)\))?/g;
+  /(?<who>"(?:\\.|[^"\\])*"|[^\s"(),;:]+) (?<foretold>forecast )?(?<now>-?\d[\d,]*\d|-?\d)(?: to (?<high>[\d,]+))?(?: \((?<base>[^()]*) (?<was>-?[\d,]+)\))?/g;
 /** Rules that compare settled months. */
 const SETTLE = ['jump', 'workspace_jump', 'drop'];
+
+/** The form of a message: a title, at most three lines, and both of them in the summary. */
+function formOf({ title = '', lines = [], summary }: Word): Complaint[] {
+  return [
+    same('title and lines', [`${title}.`, ...lines].join(' '), summary),
+    lines.length <= 3 ? null : `there are ${lines.length} lines`,
+    title.length <= 100 ? null : `the title has ${title.length} characters`,
+  ];
+}
 
 /** Reads every message of a world back, and holds what it says against what the service had answered by then. */
 export class Reader {
@@ -72,18 +81,17 @@ export class Reader {
   }
 
   #word(word: Word): void {
-    if (word.period !== null) this.#note(word.summary, this.complaintsOf(word));
+    if (word.period !== null) this.#note(word.summary, [...this.complaintsOf(word), ...formOf(word)]);
     this.#before.set(word.alert_id, [...(this.#before.get(word.alert_id) ?? []), word]);
   }
 
   /** What is wrong with a message about one alert, should it come now. */
   complaintsOf(word: Word): Complaint[] {
-    const { summary, tenant_id: tenant, workspace_id, rule } = word;
+    const { summary, tenant_id: tenant, rule } = word;
     const before = this.#before.get(word.alert_id) ?? [];
     const atMs = Date.parse(word.created_at);
-    const place = tenant === null ? '' : `${workspace_id}: `;
-    const complaints: Complaint[] = summary.startsWith(place) ? [] : ['another workspace is named'];
-    let rest = summary.slice(place.length);
+    const complaints: Complaint[] = [];
+    let rest = summary;
     while (rest !== '') {
       const found = SENTENCES.flatMap(({ pattern, rules, check }) => {
         pattern.lastIndex = 0;
@@ -105,7 +113,8 @@ export class Reader {
   complaintsOfGroup(message: ReadMessage): Complaint[] {
     const words = message.alerts ?? [];
     const [first] = words;
-    const isEnd = message.event === 'closed';
+    // The last message about settled figures says what they are.
+    const isEnd = words.some(({ event, closed_because }) => event === 'closed' && closed_because !== 'settled');
     const pattern = isEnd ? ENDS : SEVERAL;
     pattern.lastIndex = 0;
     const said = pattern.exec(message.summary)?.groups;
@@ -145,24 +154,33 @@ export class Reader {
       numberOf(said.sum) === sum
         ? null
         : `together they differ by ${sum}`,
-      (said.sum === undefined ? null : numberOf(said.sum)) === (message.credits_change ?? null)
-        ? null
-        : `the JSON says ${message.credits_change}`,
+      said.sum === undefined
+        ? same('the sum in the JSON', message.credits_change ?? null, null)
+        : said.isForecast === undefined
+          ? same('the sum in the JSON', message.credits_change, numberOf(said.sum))
+          : rounded('the sum', numberOf(said.sum), message.credits_change),
     ];
   }
 
   /** The largest ones, each with its figure beside that of the month before; of a loss beside what it was without. */
   #largest({ alerts = [], created_at }: ReadMessage, text: string, isLikely: boolean): Complaint[] {
     return [...text.matchAll(LARGEST)].flatMap((found) => {
-      const { who, foretold, now, base, was } = found.groups ?? {};
+      const { who, foretold, now, high, base, was } = found.groups ?? {};
       const word = alerts.find(({ tenant_id }) => tenant_id === nameOf(who));
       if (word === undefined) return [];
       const month = periodIndex(word.period ?? '');
-      const so = isLikely ? word.evidence.projection?.credits : this.#truth.credits(word.tenant_id, month);
+      const { projection } = word.evidence;
       const isBeside = base !== undefined && base !== 'before';
       return [
         same(`what ${who} is told by`, foretold !== undefined, isLikely),
-        same(`the figure of ${who}`, numberOf(now), so),
+        ...(!isLikely
+          ? [same(`the figure of ${who}`, numberOf(now), this.#truth.credits(word.tenant_id, month))]
+          : high === undefined
+            ? [rounded(`the forecast of ${who}`, numberOf(now), projection?.credits, 0.01)]
+            : [
+                rounded(`the low end of ${who}`, numberOf(now), projection?.low_credits),
+                rounded(`the high end of ${who}`, numberOf(high), projection?.high_credits),
+              ]),
         isBeside ? same('the month before', monthOf(base, Date.parse(created_at)), month - 1) : null,
         isBeside ? same(`what ${who} had`, numberOf(was), this.#truth.credits(word.tenant_id, month - 1)) : null,
       ];

@@ -13,8 +13,9 @@ const PARTS: Readonly<Record<string, string>> = {
   m: MONTH,
   d: `\\d{1,2} ${MONTH}`,
   who: '"(?:\\\\.|[^"\\\\])*"|[^\\s"(),;:]+',
-  over: 'over',
-  difference: 'The difference',
+  back: 'back',
+  forecast: 'forecast',
+  difference: 'The difference has grown',
   text: '.*?',
 };
 
