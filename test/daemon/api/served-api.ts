@@ -44,7 +44,7 @@ export interface ServedApi {
 
 /** Serves the API over the ledger of a world, until the test ends. */
 export async function serveApi(
-  world: World,
+  world: Pick<World, 'folder' | 'clock'>,
   { requestsPerMinute = 1200, tokens = TOKENS }: { requestsPerMinute?: number; tokens?: typeof TOKENS } = {},
 ): Promise<ServedApi> {
   const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
