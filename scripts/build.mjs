@@ -21,9 +21,12 @@ const ENTRIES = {
 const VERIFIERS = { 'verify-statement.mjs': 'verifier/main.ts', 'verify-bundle.mjs': 'verifier/bundle.ts' };
 /** The writer's thread has its own two files: one file loads faster than chunks shared with the commands. */
 const THREAD = { 'writer-thread.js': 'writer/writer-thread.ts', 'writer-loop.js': 'writer/writer-loop.ts' };
-/** Packages with many modules that most commands load. Other packages are loaded from node_modules. */
+/**
+ * Packages with many modules that most commands load, and MCP, which shares zod with them. Other packages are loaded from
+ * node_modules.
+ */
 const BUNDLED =
-  /^(?:@pinojs\/redact|ansi-regex|atomic-sleep|commander|croner|drizzle-orm|emoji-regex|ipaddr\.js|is-fullwidth-code-point|on-exit-leak-free|p-map|pino|pino-std-serializers|quick-format-unescaped|safe-stable-stringify|sonic-boom|string-width|strip-ansi|thread-stream|undici|yaml|zod)(?:\/|$)/;
+  /^(?:@modelcontextprotocol\/(?:core|server)|@pinojs\/redact|ansi-regex|atomic-sleep|commander|croner|drizzle-orm|emoji-regex|ipaddr\.js|is-fullwidth-code-point|on-exit-leak-free|p-map|pino|pino-std-serializers|quick-format-unescaped|safe-stable-stringify|sonic-boom|string-width|strip-ansi|thread-stream|undici|yaml|zod)(?:\/|$)/;
 /** Importer, module it asks for, and the file of `scripts/stand-ins` that replaces the module. */
 const STAND_INS = [
   [/^/, 'undici', 'undici.mjs'],

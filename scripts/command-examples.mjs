@@ -207,6 +207,7 @@ async function keep({ show }) {
     await show('reload', 'reload');
   };
   await show('daemon', 'daemon', { until: 'ready version', meanwhile, cut: /(?<=ready version.*\n)[\s\S]*/ });
+  await show('mcp', 'mcp', { until: 'serving' });
   await show('restore', 'restore ledger-copy.db', { ...PIPE, cut: /(?<=Z\n)previous head.*/ });
 }
 

@@ -196,6 +196,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./service/sandbox.ts')).sandboxCommand,
   },
   {
+    name: 'mcp',
+    takes: '[options]',
+    description: 'Serve the operations that read to an assistant, over stdin and stdout (Model Context Protocol).',
+    load: async () => (await import('./service/mcp.ts')).mcpCommand,
+  },
+  {
     name: 'migrate',
     takes: '[options]',
     description: 'Create the ledger, or migrate it to the current schema. The daemon does this at its start.',

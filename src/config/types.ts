@@ -87,6 +87,8 @@ export interface ApiToken {
   name: string;
   role: Role;
   token: string;
+  /** `write`: assistants with this token may change what its role allows; otherwise they only read. */
+  mcp?: 'read' | 'write' | undefined;
 }
 
 export interface ProxyConfig {

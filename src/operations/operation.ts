@@ -50,6 +50,8 @@ interface OperationHead<Input extends z.ZodObject> {
   name: string;
   /** One sentence without a full stop, for help, OpenAPI and MCP. */
   summary: string;
+  /** Sentences for OpenAPI and MCP: when to use it and when another, and the meaning of its figures. */
+  details?: string;
   role: Role;
   input: Input;
   http: HttpRoute;
@@ -62,6 +64,7 @@ interface OperationHead<Input extends z.ZodObject> {
 /** An operation that answers with one document. */
 export interface DocumentOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
   kind: 'document';
+  details: string;
   output: z.ZodType<Output>;
   /** Builds the document as a printable page, in pieces; absent if there is none. */
   page?(document: Output): Iterable<string>;
@@ -123,6 +126,7 @@ export interface ListOperation<
   Result extends Listing<Row, Head> = Listing<Row, Head>,
 > extends OperationHead<Input> {
   kind: 'list';
+  details: string;
   /** The name of the listing, and of its sheet in a workbook. */
   title: string;
   /** The member of the document that has the rows. */

@@ -73,7 +73,7 @@ test('what the sample shows in comments is valid as well', async () => {
   };
   const config = await loadConfig({ env, cwd: folder });
   expect(config.http.token).toBe('token-1');
-  const dashboard = { name: 'dashboard', role: 'read', token: 'dashboard-token-of-24-characters' };
+  const dashboard = { name: 'dashboard', role: 'read', mcp: 'read', token: 'dashboard-token-of-24-characters' };
   expect(config.http.tokens).toEqual([dashboard]);
   expect(config.workspaces[0]?.alerts).toMatchObject({
     baseline: 'same_month_last_year',

@@ -1,92 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { setCards } from '../../src/ledger/journal/charges/charge-run.ts';
-import { commitClose } from '../../src/ledger/journal/charges/commit-close.ts';
-import { importNames } from '../../src/ledger/journal/charges/names.ts';
-import { closePeriod } from '../../src/ledger/journal/close/close-period.ts';
-import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
-import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
+import { buildUglyLedger } from './question-ledgers.ts';
 
 // cspell:ignore nocard
 
 const QUESTION = /^### (.+)\n\n```sql\n([\s\S]*?)```/gm;
 const TEXT = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
-
-const CARDS = [
-  {
-    ...{ name: 'euro', workspace: 'ws-demo', from_period: '2025-01', currency: 'EUR', price_per_credit: '0.01' },
-    ...{ minimum: '5.00', discount_percent: '10' },
-  },
-  {
-    name: 'yen',
-    workspace: 'ws-demo',
-    tenant: 'tokyo',
-    from_period: '2025-01',
-    currency: 'JPY',
-    price_per_credit: '2',
-  },
-  {
-    name: 'dollar',
-    workspace: 'ws-two',
-    tenant: 'c*',
-    from_period: '2025-01',
-    currency: 'USD',
-    price_per_credit: '0.02',
-  },
-];
-
-type Month = Readonly<Record<string, number>>;
-const JANUARY: Month = { 'cedar-analytics': 1000, 'blue-harbor': 700, back: 300, gone: 50, zero: 0 };
-const CORRECTED: Month = { ...JANUARY, 'cedar-analytics': 1100, gone: 1050 };
-const FEBRUARY: Month = { 'cedar-analytics': 1500, 'blue-harbor': 700, tokyo: 20 };
-const MARCH: Month = { 'cedar-analytics': 900, 'blue-harbor': 700, back: 400, tokyo: 80, newcomer: 10 };
-const OTHER_JANUARY: Month = { 'cedar-analytics': 10, nocard: 500, ghost: 5 };
-const OTHER_MARCH: Month = { 'cedar-analytics': 20, nocard: 5, 'blue-harbor': 30, ghost: 7 };
-
-/**
- * Two workspaces with tenants of the same ids, three currencies, one without a card. January's corrections come before and after
- * February's close; `gone` has nothing but one of them in March. `back` was away in February. The other workspace's `ghost` of
- * January is withdrawn, and it has no February. April is read before its end. Cedar got another name and number after both closes.
- */
-async function buildUglyLedger(): Promise<LedgerDb> {
-  const { connection } = openLedger();
-  const at = (time: string, workspaceId = 'ws-demo') => ({ workspaceId, nowMs: Date.parse(`${time}T06:00:00Z`) });
-  const records = (months: Readonly<Record<string, Month>>) =>
-    Object.entries(months).flatMap(([period, tenants]) =>
-      Object.entries(tenants).map(([tenant, credits]) => ({
-        ...usageRecord(tenant, credits, period),
-        requests: Math.ceil(credits / 10),
-      })),
-    );
-  const close = (period: string, time: string) =>
-    closePeriod(connection, { period, by: 'Ada', note: 'run', force: true, settleHours: 48, ...at(time) }, commitClose);
-  const name = (displayName: string, externalRef: string, time: string) =>
-    importNames(connection, {
-      ...{ names: [{ tenantId: 'cedar-analytics', displayName, externalRef, labels: { region: 'north' } }] },
-      ...{ dryRun: false, ...at(time) },
-    });
-  setCards(connection, { cards: CARDS, source: 'import', nowMs: Date.parse('2025-01-01T00:00:00Z') });
-  await publish(connection, records({ '2025-01': JANUARY }), at('2025-02-02'));
-  name('Cedar', 'C-1', '2025-02-02');
-  close('2025-01', '2025-02-03');
-  const early = { ...JANUARY, 'cedar-analytics': 1100 };
-  await publish(connection, records({ '2025-01': early, '2025-02': FEBRUARY }), at('2025-03-02'));
-  close('2025-02', '2025-03-03');
-  name('Cedar Ltd', 'C-9', '2025-03-04');
-  const settled = { '2025-01': CORRECTED, '2025-02': FEBRUARY, '2025-03': MARCH };
-  await publish(connection, records(settled), at('2025-04-02'));
-  await publish(connection, records({ ...settled, '2025-04': { 'cedar-analytics': 100 } }), at('2025-04-28'));
-
-  await publish(connection, records({ '2025-01': OTHER_JANUARY }), at('2025-02-02', 'ws-two'));
-  const { ghost: _, ...january } = OTHER_JANUARY;
-  const other = { '2025-01': january, '2025-03': OTHER_MARCH };
-  for (const day of ['2025-04-02', '2025-04-03']) {
-    await publish(connection, records(other), { ...at(day, 'ws-two'), withdraws: true });
-  }
-  const april = { 'cedar-analytics': 40 };
-  await publish(connection, records({ ...other, '2025-04': april }), at('2025-04-28', 'ws-two'));
-  return connection;
-}
 
 /**
  * What each recipe must say, worked out by hand. A euro tenant pays a cent a credit less 10 %, at least 5.00; cedar's January was
@@ -191,7 +110,7 @@ const RECIPES = [...TEXT.matchAll(QUESTION)].map(([, question = '', sql = '']) =
 
 test('each recipe of the cookbook answers rightly on an ugly ledger', async () => {
   expect(RECIPES.map(({ question }) => question).toSorted()).toEqual(Object.keys(ANSWERS).toSorted());
-  const connection = await buildUglyLedger();
+  const { connection } = await buildUglyLedger();
   const ask = (sql: string) => connection.prepare(sql).raw().all();
   for (const { question, sql } of RECIPES) expect.soft(ask(sql), question).toEqual(ANSWERS[question]);
 

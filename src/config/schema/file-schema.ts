@@ -50,6 +50,10 @@ const apiToken = z.strictObject({
   token: obeys(secret, apiTokenRule).describe(
     `Give a random text of ${MIN_TOKEN_LENGTH} characters or more, as a variable, token_file or token_command`,
   ),
+  mcp: z
+    .enum(['read', 'write'])
+    .optional()
+    .describe('Write `write` to let an assistant change what the role allows, or remove the line: it only reads'),
 });
 
 const http = refineAll(

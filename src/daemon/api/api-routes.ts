@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { WallClock } from '../../core/clock.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { hasRole } from '../../core/text/roles.ts';
-import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import type {
   AnyListOperation,
   ChangeOperation,
@@ -17,8 +16,9 @@ import { OPERATIONS } from '../../operations/operations.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
+import { addMcp } from '../mcp/mcp-routes.ts';
 import type { Caller } from './callers.ts';
-import { decodeCursor, encodeCursor } from './cursor.ts';
+import { type Answer, applyChange, readDocument, readPage } from './documents.ts';
 import { EntityTags, isListed } from './etags.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { describeApi } from './openapi.ts';
@@ -27,7 +27,6 @@ import { inputReader, type PageInput } from './read-input.ts';
 import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
 import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
 import { RowStreams } from './row-stream.ts';
-import { readSnapshot } from './snapshot.ts';
 
 export const API_PATH = '/api/v1';
 /** Limit of requests for each caller. A stream counts as one request, and so does a page. */
@@ -52,8 +51,8 @@ declare module 'fastify' {
 }
 
 /**
- * Serves the operations below `/api/v1`, their description at `/api/openapi.json` and a reference at `/api`. The guards of
- * the server have checked host and token before.
+ * Serves the operations below `/api/v1`, their description at `/api/openapi.json`, a reference at `/api`, and the tools of
+ * `/mcp`. The guards of the server have checked host and token before.
  */
 export async function addApi(app: FastifyInstance, options: ApiOptions): Promise<void> {
   await app.register(serveApi, options);
@@ -87,6 +86,7 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
   );
   const answers = new Answers(options);
   for (const operation of OPERATIONS) addRoute(api, operation, answers);
+  addMcp(api, options);
 };
 
 /** Numbers of a body are plain numbers; an integer that a double cannot hold stays exact. */
@@ -180,10 +180,10 @@ class Answers {
     const hasTag = request.method === 'GET';
     if (hasTag && this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
-    const document = await operation.run(scope, input);
-    const snapshot = readSnapshot(scope.connection, workspaceOf(input));
-    if (hasTag) return this.#send({ request, reply, input }, { document, snapshot, version });
-    return reply.type(JSON_TYPE).send(this.#options.context.redact(renderJson({ ...document, snapshot })));
+    const answer = await readDocument(operation, scope, input);
+    if (hasTag) return this.#send({ request, reply, input }, { ...answer, version });
+    const body = renderJson({ ...answer.document, snapshot: answer.snapshot });
+    return reply.type(JSON_TYPE).send(this.#options.context.redact(body));
   }
 
   async applyChange(
@@ -191,9 +191,8 @@ class Answers {
     scope: Scope,
     { reply, input }: Omit<Asked, 'request'>,
   ): Promise<FastifyReply> {
-    const { document, applied, notes } = await operation.run(scope, input);
-    const snapshot = readSnapshot(scope.connection, workspaceOf(input));
-    const body = renderJson({ ...document, applied, notes, snapshot });
+    const { document, snapshot } = await applyChange(operation, scope, input);
+    const body = renderJson({ ...document, snapshot });
     return reply
       .code(operation.http.status ?? 200)
       .type(JSON_TYPE)
@@ -207,22 +206,8 @@ class Answers {
   ): FastifyReply {
     if (this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
-    const { connection } = scope;
-    const place = { ledgerId: ledgerId(connection), operation: operation.name, input };
-    const after = page.cursor === null ? null : decodeCursor(place, page.cursor);
-    const { document, snapshot } = connection.transaction(() => {
-      const { head, rows, tail = {} } = operation.run(scope, input, { after, limit: page.limit + 1 });
-      const found = firstOf(rows, page.limit + 1);
-      const shown = found.slice(0, page.limit);
-      const last = shown.at(-1);
-      const next =
-        found.length > shown.length && last !== undefined ? encodeCursor(place, operation.keyOf(last)) : null;
-      return {
-        document: { ...head, [operation.member]: shown, ...tail, next_cursor: next },
-        snapshot: readSnapshot(connection, workspaceOf(input)),
-      };
-    })();
-    return this.#send({ request, reply, input }, { document, snapshot, version });
+    const answer = readPage(operation, scope, input, page);
+    return this.#send({ request, reply, input }, { ...answer, version });
   }
 
   async sendStream(
@@ -242,10 +227,7 @@ class Answers {
     return true;
   }
 
-  #send(
-    { request, reply }: Asked,
-    { document, snapshot, version }: { document: object; snapshot: object; version: number },
-  ): FastifyReply {
+  #send({ request, reply }: Asked, { document, snapshot, version }: Answer & { version: number }): FastifyReply {
     const { context } = this.#options;
     const etag = this.#tags.remember(addressOf(request), context.redact(renderJson(document)), version);
     reply.header('etag', etag).header('cache-control', CACHING);
@@ -263,17 +245,4 @@ function asFile(reply: FastifyReply, name: string, format: FileFormat): FastifyR
 
 function addressOf({ url }: FastifyRequest): string {
   return url;
-}
-
-function workspaceOf({ workspace }: Record<string, unknown>): string | undefined {
-  return typeof workspace === 'string' ? workspace : undefined;
-}
-
-function firstOf<Row>(rows: Iterable<Row>, limit: number): Row[] {
-  const found: Row[] = [];
-  for (const row of rows) {
-    found.push(row);
-    if (found.length === limit) break;
-  }
-  return found;
 }

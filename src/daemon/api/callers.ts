@@ -5,6 +5,8 @@ import type { Role } from '../../core/text/roles.ts';
 export interface Caller {
   name: string;
   role: Role;
+  /** `write`: the tools of MCP include changes. */
+  mcp?: 'read' | 'write' | undefined;
 }
 
 interface KnownToken extends Caller {
@@ -18,8 +20,8 @@ interface KnownToken extends Caller {
 export function callerOf(given: Buffer | null, tokens: readonly KnownToken[]): Caller | null {
   if (given === null) return null;
   let caller: Caller | null = null;
-  for (const { name, role, token } of tokens) {
-    if (timingSafeEqual(digest(given), digest(Buffer.from(token, 'utf8')))) caller = { name, role };
+  for (const { token, name, role, mcp } of tokens) {
+    if (timingSafeEqual(digest(given), digest(Buffer.from(token, 'utf8')))) caller = { name, role, mcp };
   }
   return caller;
 }

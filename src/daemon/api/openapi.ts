@@ -71,7 +71,7 @@ function tagOf({ http }: Operation): string {
 }
 
 function describeOperation(operation: Operation): Json {
-  const { name, summary, role, http, command } = operation;
+  const { name, summary, details, role, http, command } = operation;
   const { properties = {}, required = [] } = schemaOf(operation.input, 'input') as {
     properties?: Record<string, Json>;
     required?: string[];
@@ -97,7 +97,7 @@ function describeOperation(operation: Operation): Json {
   return {
     operationId: name.replace('.', '_'),
     summary,
-    description: `Needs the role \`${role}\`.${from}`,
+    description: `${details === undefined ? '' : `${details} `}Needs the role \`${role}\`.${from}`,
     tags: [tagOf(operation)],
     parameters,
     ...(hasBody ? { requestBody: { content: { [bodyType(operation)]: { schema: body } } } } : {}),

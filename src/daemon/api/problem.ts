@@ -51,27 +51,44 @@ function statusOf(error: AppError): number {
   return error.retryable ? 503 : 409;
 }
 
-/** Answers with a problem. An unexpected error shows nothing of itself; the caller of this function logs it. */
-export function sendProblem(reply: FastifyReply, thrown: unknown, redact: Redactor): FastifyReply {
+/** The body of a problem, as RFC 9457 has it. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  /** Stable; programs may rely on it. */
+  code: string;
+  detail: string;
+  hint?: string;
+  errors?: readonly FieldFault[];
+}
+
+/** Describes an error for the caller. An unexpected error shows nothing of itself; the caller of this function logs it. */
+export function problemOf(thrown: unknown): Problem {
   const error = systemFault(thrown) ?? thrown;
   const isExpected = error instanceof AppError;
   const status = isExpected ? statusOf(error) : 500;
   const { code, message, hint } = isExpected
     ? summarizeError(error)
-    : { code: 'internal', message: 'the daemon failed to answer; its log has the reason', hint: undefined };
-  if (status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);
-  const fields = error instanceof ApiError && error.fields.length > 0 ? { errors: error.fields } : {};
-  const body = {
+    : { code: 'internal', message: 'the program failed to answer; its log has the reason', hint: undefined };
+  const problem: Problem = {
     type: 'about:blank',
     title: STATUS_CODES[status] ?? 'Error',
     status,
     code,
     detail: message,
-    ...(hint === undefined ? {} : { hint }),
-    ...fields,
   };
+  if (hint !== undefined) problem.hint = hint;
+  if (error instanceof ApiError && error.fields.length > 0) problem.errors = error.fields;
+  return problem;
+}
+
+/** Answers with a problem. */
+export function sendProblem(reply: FastifyReply, thrown: unknown, redact: Redactor): FastifyReply {
+  const problem = problemOf(thrown);
+  if (problem.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);
   return reply
-    .code(status)
+    .code(problem.status)
     .type(PROBLEM_TYPE)
-    .send(redact(renderJson(body)));
+    .send(redact(renderJson(problem)));
 }

@@ -6,6 +6,14 @@ import { ApiError, type FieldFault } from './problem.ts';
 export const DEFAULT_LIMIT = 100;
 export const MAX_LIMIT = 1000;
 
+/** How callers name an operation, and where they find its fields. */
+export interface Entry {
+  noun: 'path' | 'tool';
+  hint: string;
+}
+
+const PATH: Entry = { noun: 'path', hint: 'see /api for the fields of this path' };
+
 /** The fields of a listing besides those of its operation. */
 export interface PageInput {
   limit: number;
@@ -33,10 +41,19 @@ export function inputReader(
         hint: 'send the fields as one object',
       });
     }
-    const parsed = operation.input.safeParse(given);
-    if (!parsed.success) throw badRequest(parsed.error.issues.flatMap(faultsOf));
-    return { input: parsed.data, page: isList ? pageOf({ limit, cursor }) : { limit: DEFAULT_LIMIT, cursor: null } };
+    const input = parseInput(operation, given, PATH);
+    return { input, page: isList ? pageOf({ limit, cursor }) : { limit: DEFAULT_LIMIT, cursor: null } };
   };
+}
+
+/** Checks the fields of an operation. Throws `bad_request`, which names each field that cannot be used. */
+export function parseInput(operation: Operation, given: object, entry: Entry): Record<string, unknown> {
+  const parsed = operation.input.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw badRequest(
+    parsed.error.issues.flatMap((issue) => faultsOf(issue, entry)),
+    entry,
+  );
 }
 
 function pageOf({ limit, cursor }: { limit: unknown; cursor: unknown }): PageInput {
@@ -51,11 +68,11 @@ function pageOf({ limit, cursor }: { limit: unknown; cursor: unknown }): PageInp
   return { limit: number, cursor: typeof cursor === 'string' ? cursor : null };
 }
 
-export function badRequest(fields: readonly FieldFault[]): ApiError {
+export function badRequest(fields: readonly FieldFault[], { hint }: Entry = PATH): ApiError {
   const [first] = fields;
   const more = fields.length > 1 ? `, and ${fields.length - 1} more` : '';
   const detail = first === undefined ? 'the request cannot be read' : `${first.field}: ${first.message}${more}`;
-  return new ApiError(400, 'bad_request', detail, { hint: 'see /api for the fields of this path', fields });
+  return new ApiError(400, 'bad_request', detail, { hint, fields });
 }
 
 type FieldKind = 'boolean' | 'integer' | 'array' | 'text';
@@ -85,9 +102,9 @@ function fieldValue(text: unknown, kind: FieldKind | undefined): unknown {
   return text;
 }
 
-function faultsOf(issue: z.core.$ZodIssue): FieldFault[] {
+function faultsOf(issue: z.core.$ZodIssue, { noun }: Entry): FieldFault[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((field) => ({ field: shown(field), message: 'is not a field of this path' }));
+    return issue.keys.map((field) => ({ field: shown(field), message: `is not a field of this ${noun}` }));
   }
   return [{ field: shown(issue.path.map(String).join('.')) || 'body', message: issue.message }];
 }

@@ -17,6 +17,7 @@ import { API_PATH, type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/a
 import { callerOf } from '../api/callers.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
 import { enqueueManualRun } from '../manual-runs.ts';
+import { MCP_PATH } from '../mcp/mcp-routes.ts';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
@@ -148,7 +149,7 @@ function addGuards(app: FastifyInstance, options: HttpServerOptions): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead || url === ACKNOWLEDGE_ROUTE) return;
     // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
-    if (!url.startsWith(`${API_PATH}/`)) {
+    if (!url.startsWith(`${API_PATH}/`) && url !== MCP_PATH) {
       return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
     }
     // A browser sends its cookie along with forms of other sites of this machine.
@@ -197,11 +198,12 @@ function badRequestOf(error: unknown, status: number): ApiError {
   return new ApiError(status, code, messageOf(error), { hint: 'see /api for the fields of each path' });
 }
 
+/** Reports whether a program sent the request: the API and MCP answer with problems, pages with words. */
 function isApi({ url }: FastifyRequest): boolean {
-  return /^\/api([/?]|$)/.test(url);
+  return /^\/(?:api|mcp)([/?]|$)/.test(url);
 }
 
-/** Answers a request that reaches no page: with a problem below `/api`, else with the reason. */
+/** Answers a request that reaches no page: with a problem for a program, else with the reason. */
 function refuse(
   request: FastifyRequest,
   reply: FastifyReply,

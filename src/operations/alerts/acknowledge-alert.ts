@@ -10,6 +10,7 @@ import { alertRecordShape } from './show-alert.ts';
 export const acknowledgeAlert = change({
   name: 'alerts.acknowledge',
   summary: 'Acknowledge an alert: no reminders until it grows, gets worse or ends',
+  details: 'It says that somebody looks after the alert. Ask the user first, and give the reason as `note`.',
   role: 'operate',
   input: z.strictObject({
     alert_id: idText.describe('an alert, or a message (msg_...) with several'),

@@ -53,6 +53,8 @@ export type SummarizedAlert = ListedAlert & ReturnType<typeof currentSummary>;
 export const listAlerts = list({
   name: 'alerts.list',
   summary: 'List alerts by severity and size: the open ones, unless told otherwise',
+  details:
+    'For what needs attention now, the most severe and largest first, each with a sentence that explains it. Without `all` or `state` it has the open ones only. Use alerts_explain for the cause of one.',
   role: 'read',
   input,
   http: { method: 'GET', path: '/alerts' },

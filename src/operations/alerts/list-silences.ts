@@ -32,6 +32,7 @@ const row = z.strictObject({
 export const listSilences = list({
   name: 'silences.list',
   summary: 'List active silences and plans, and how many changes of alerts they muted',
+  details: 'For why an alert notified nobody. `muted` counts the changes of alerts that each one kept back.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,

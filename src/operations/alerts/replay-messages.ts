@@ -18,6 +18,8 @@ const row = rowSchema(UNDELIVERED_COLUMNS, ['last_error']);
 export const listUndelivered = list({
   name: 'messages.undelivered',
   summary: 'List messages that no channel accepted',
+  details:
+    'Messages that no channel took after all attempts, with the last error. Empty when every receiver has its messages. views_read with `alert_messages` has the others.',
   role: 'read',
   input: z.strictObject({}),
   http: { method: 'GET', path: '/messages/undelivered' },

@@ -22,6 +22,8 @@ export const alertRecordShape = {
 export const showAlert = document({
   name: 'alerts.show',
   summary: 'Show an alert: its figures, changes, messages and feedback',
+  details:
+    'The record of one alert, for who was notified when and who acknowledged it. For its cause use alerts_explain.',
   role: 'read',
   input,
   output: z.looseObject(alertRecordShape),
@@ -40,6 +42,8 @@ const moment = z.looseObject({
 export const explainAlert = document({
   name: 'alerts.explain',
   summary: 'Explain an alert: figures, threshold, cause and forecast, as last notified and now',
+  details:
+    'For why an alert fired: the compared months, the limit, how much comes from more requests and from more credits for each, and the forecast for the end of the month.',
   role: 'read',
   input,
   output: z.strictObject({

@@ -26,6 +26,8 @@ export const LINE_COLUMNS: readonly Column<ManualLineRow>[] = [
 export const listLines = list({
   name: 'lines.list',
   summary: 'List manual lines, such as credit notes and fees, including revoked ones',
+  details:
+    'Amounts that a person added to a charge, with the reason and who added them. A negative amount is a credit note.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,

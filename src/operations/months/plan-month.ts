@@ -12,6 +12,8 @@ import { chooseWorkspace } from '../workspace-choice.ts';
 export const planMonth = document({
   name: 'periods.plan',
   summary: 'Show what blocks closing a month, and what it totals',
+  details:
+    'For month-end questions: can the month be closed, what stops it and what fixes that, what does it total compared with the previous month. It verifies the whole ledger first, which takes seconds. For totals alone use periods_list.',
   role: 'read',
   input: z.strictObject({
     period: periodText.describe('the month'),

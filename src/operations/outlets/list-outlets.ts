@@ -25,6 +25,8 @@ const outlet = z.strictObject({
 export const listOutlets = document({
   name: 'outlets.list',
   summary: 'Show each outlet: its state, waiting events, and events that its receiver does not have',
+  details:
+    'For whether the billing systems have all usage: `waiting` is not sent yet, `held`, `late` and `refused` need a person. views_read with `outlet_events` has each event.',
   role: 'read',
   input: z.strictObject({}),
   output: z.strictObject({ outlets: z.array(outlet) }),

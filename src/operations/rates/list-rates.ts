@@ -43,6 +43,8 @@ export const CARD_COLUMNS: readonly Column<CardRow>[] = [
 export const listRates = list({
   name: 'rates.list',
   summary: 'List the active rate cards: prices and provider costs',
+  details:
+    'For questions about prices: which card applies from which month, in which currency, for which tenants. `side` is `price` for customers and `cost` for the provider. views_read with `rate_cards` has the whole definition and retired cards.',
   role: 'read',
   input: z.strictObject({ period: periodText.optional().describe('only cards of this month') }),
   http: { method: 'GET', path: '/rates' },

@@ -27,6 +27,8 @@ export interface StatementListing extends Listing<DocumentTenant, StatementHead>
 export const readStatement = list({
   name: 'statements.list',
   summary: 'Show the amount due from each tenant for a month; for a closed month, with a proof',
+  details:
+    "The document of the month's amounts with their lines: usage by tier, discounts, minimums, corrections, manual lines. Set `proof` to false unless somebody has to prove an amount. It is an estimate while `estimate` is true. For sums over months or customers use charges_list, which is much shorter.",
   role: 'read',
   input: z.strictObject({
     ...PLACE,
@@ -63,6 +65,8 @@ function* tenantsAfter(
 export const tenantStatement = document({
   name: 'statements.show',
   summary: 'Show the statement of one tenant, without data of other tenants',
+  details:
+    'The document for one customer, with its lines and, for a closed month, the proof of its amounts. It names no other tenant, so it may be passed on.',
   role: 'read',
   input: z.strictObject({ ...PLACE, tenant_id: idText.describe('the tenant') }),
   output: statementHeadSchema.extend({

@@ -6,6 +6,8 @@ import { document } from '../operation.ts';
 export const readHead = document({
   name: 'head.read',
   summary: 'Show the head of the digest chain: it changes with every recorded change',
+  details:
+    'For whether anything has changed since an earlier answer, and to compare the ledger with a digest that was kept elsewhere.',
   role: 'read',
   input: z.strictObject({}),
   output: z.strictObject({

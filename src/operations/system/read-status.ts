@@ -110,6 +110,8 @@ const output = z.strictObject({
 export const readStatus = document({
   name: 'status.read',
   summary: 'Show the freshness and last run of each workspace, open alerts, waiting notifications and the queue',
+  details:
+    'For whether the program works and how old the figures are. For the freshness alone use workspaces_list; for each run use runs_list.',
   role: 'read',
   input: z.strictObject(WORKSPACE_FILTER),
   output,

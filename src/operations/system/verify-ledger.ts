@@ -27,6 +27,8 @@ const output = z.strictObject({
 export const verifyLedger = document({
   name: 'ledger.verify',
   summary: 'Verify the ledger and its digest chain',
+  details:
+    'Recomputes every figure and the digest chain, which takes seconds to minutes. Use it only when somebody doubts the ledger.',
   role: 'read',
   input: z.strictObject({}),
   output,

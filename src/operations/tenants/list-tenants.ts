@@ -24,6 +24,8 @@ function labelText(labels: Readonly<Record<string, string>>): string {
 export const listTenants = list({
   name: 'tenants.list',
   summary: 'List tenants with their names, references and labels',
+  details:
+    'Use it to find the id that belongs to a name, reference or label; all other tools take ids. It has no figures: use usage_list.',
   role: 'read',
   input: z.strictObject(WORKSPACE_FILTER),
   http: { method: 'GET', path: '/tenants' },

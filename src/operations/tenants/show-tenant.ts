@@ -42,6 +42,8 @@ export type TenantReport = z.output<typeof reportSchema>;
 export const showTenant = document({
   name: 'tenants.show',
   summary: 'Show the figures of one tenant and their history',
+  details:
+    'Everything about one tenant: credits and requests of each month, and every change with the time at which it was recorded. `live` also reads the billed service, which takes seconds: only to check whether the ledger is current. For many tenants use usage_list.',
   role: 'read',
   input,
   output,

@@ -38,6 +38,8 @@ const head = z.strictObject({
 export const listUsage = list({
   name: 'usage.list',
   summary: 'List credits and requests by workspace, month and tenant',
+  details:
+    'One row per workspace, month and tenant. Give `period` for one month, `from` and `to` for several, `as_of` for the figures that were known at an earlier time. Only a month whose `state` is `closed` is final; a row with `withdrawn` counts 0. Use periods_list for totals by workspace, changes_list for growth, charges_list for money, views_read with `daily` for days.',
   role: 'read',
   input,
   http: { method: 'GET', path: '/usage' },

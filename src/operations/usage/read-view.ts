@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FINANCE_VIEWS } from '../../config/schema/finance-views.ts';
+import { VIEW_COLUMNS } from '../../ledger/store/schema/view-columns/view-columns.ts';
 import type { Sheet, SheetColumn, SheetValue } from '../../reports/formats/columns.ts';
 import { type ViewPlace, viewPage, viewSheet } from '../../reports/queries/finance-view.ts';
 import { PERIOD_FILTERS, TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
@@ -13,12 +14,27 @@ const filters = z.strictObject(VIEW_FILTERS);
 const head = z.strictObject({ name: z.string().describe('the view') });
 const value = z.union([z.string(), exactInteger, z.number(), z.boolean(), z.null()]);
 
+/** The views that are best read as they are; the others have an operation of their own. */
+const OTHER_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = [
+  'month_to_date',
+  'daily',
+  'history',
+  'charge_lines',
+  'rate_cards',
+  'statements',
+  'outlet_events',
+  'alerts',
+  'alert_events',
+  'alert_messages',
+];
+
 export type ViewRow = Record<string, SheetValue>;
 export type ViewInput = z.output<typeof filters>;
 
 export const readView = list({
   name: 'views.read',
   summary: 'Read a view of the ledger',
+  details: `For what no other tool lists. ${viewGuide()} The columns of each view are the resource ledger://views/NAME.`,
   role: 'read',
   input: z.strictObject({
     view: z.enum(FINANCE_VIEWS).describe('the view, without `finance_`'),
@@ -35,28 +51,85 @@ export const readView = list({
   run: (scope, { view, ...wanted }, page) => listingOf(scope, view, wanted, page),
 });
 
+/** Names the views that have no operation of their own, with the meaning of a row. */
+function viewGuide(): string {
+  return OTHER_VIEWS.map((view) => `\`${view}\`: ${VIEW_COLUMNS[`finance_${view}`]?.row}`).join(' ');
+}
+
 /** The views that are resources of their own. */
 export const VIEW_LISTS = [
-  viewList('adjustments', 'corrections', 'List corrections of closed months'),
-  viewList('budgets', 'budgets', 'List budgets and how much of them is used'),
-  viewList('charges', 'charges', 'List what each tenant is charged by month'),
-  viewList('closes', 'closes', 'List the closes of months, and how they were reopened'),
-  viewList('margin', 'margin', 'List revenue, cost and margin by tenant and month'),
-  viewList('period_changes', 'changes', 'List each month of a tenant compared with the previous one'),
-  viewList('period_totals', 'periods', 'List the totals of each month of a workspace'),
-  viewList('reconciliations', 'reconciliations', 'List recorded comparisons with invoices'),
-  viewList('runs', 'runs', 'List runs: what was read when, and errors'),
-  viewList('freshness', 'workspaces', 'List workspaces: the last complete run and the months covered'),
+  viewList(
+    'adjustments',
+    'corrections',
+    'List corrections of closed months',
+    'Changes of a closed month that the service made later; each counts in the month `booked_period`. charges_list has their money.',
+  ),
+  viewList(
+    'budgets',
+    'budgets',
+    'List budgets and how much of them is used',
+    'For how much of a budget is used and where it will end: credits or money, of a tenant or of a whole workspace, in open months.',
+  ),
+  viewList(
+    'charges',
+    'charges',
+    'List what each tenant is charged by month',
+    'For revenue and amounts due: sum `amount_minor` by `currency`, never across currencies. Amounts include corrections and manual lines. Months that are not closed are estimates. `external_ref` is the customer of the billing system.',
+  ),
+  viewList(
+    'closes',
+    'closes',
+    'List the closes of months, and how they were reopened',
+    'For who closed or reopened a month, when, with which note, and which blockers were overridden.',
+  ),
+  viewList(
+    'margin',
+    'margin',
+    'List revenue, cost and margin by tenant and month',
+    'Needs cost cards. `no_margin` says why a row has none.',
+  ),
+  viewList(
+    'period_changes',
+    'changes',
+    'List each month of a tenant compared with the previous one',
+    'For growth and decline: `credits_change` and `change_percent` against the previous month, null for a tenant without one. The current month is not over: for it use views_read with `month_to_date`, which compares with the same day of last month.',
+  ),
+  viewList(
+    'period_totals',
+    'periods',
+    'List the totals of each month of a workspace',
+    'For totals by month: tenants, credits, requests, and whether the month is complete and closed. Few rows, so use it before usage_list. For what blocks a close use periods_plan.',
+  ),
+  viewList(
+    'reconciliations',
+    'reconciliations',
+    'List recorded comparisons with invoices',
+    'For whether an invoice file agreed with the ledger: how many tenants matched, were missing, extra or different.',
+  ),
+  viewList(
+    'runs',
+    'runs',
+    'List runs: what was read when, and errors',
+    'For when something was read, how much of it, and why a run failed.',
+  ),
+  viewList(
+    'freshness',
+    'workspaces',
+    'List workspaces: the last complete run and the months covered',
+    'For how old the figures of each workspace are and which months they cover.',
+  ),
 ];
 
 function viewList(
   view: (typeof FINANCE_VIEWS)[number],
   resource: string,
   summary: string,
+  details: string,
 ): ListOperation<typeof filters, ViewRow, z.output<typeof head>> {
   return list({
     name: `${resource}.list`,
     summary,
+    details,
     role: 'read',
     input: filters,
     http: { method: 'GET', path: `/${resource}` },

@@ -99,7 +99,7 @@ describe('whatever only reads', () => {
   /** Commands that change the ledger, write other files only, or know none; `help` and all are looked at in their own tests. */
   const others = `alerts ack, alerts explain, alerts feedback, alerts mute, alerts plan, alerts replay, alerts show, alerts silence,
     alerts test, alerts unmute, alerts unsilence, backup, close, daemon, dashboard create, demo, doctor,
-    embed-token, init, lines add, lines revoke, migrate, open, outlets start, outlets check, outlets pause, outlets push,
+    embed-token, init, lines add, lines revoke, mcp, migrate, open, outlets start, outlets check, outlets pause, outlets push,
     outlets resume, outlets settle, outlets status, publish, rates clear, reload, reopen, restore, sandbox, statement verify, sync, tenants forget, tenants import,
     workspace end, workspace resume`;
 

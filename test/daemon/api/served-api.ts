@@ -45,7 +45,10 @@ export interface ServedApi {
 }
 
 /** Serves the API over the ledger of a world, until the test ends. */
-export async function serveApi(world: World, { requestsPerMinute = 1200 } = {}): Promise<ServedApi> {
+export async function serveApi(
+  world: Pick<World, 'folder' | 'clock'>,
+  { requestsPerMinute = 1200, tokens = TOKENS }: { requestsPerMinute?: number; tokens?: typeof TOKENS } = {},
+): Promise<ServedApi> {
   const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
   const logger = createLogger({ level: 'silent' });
   const clock = clockThat(() => world.clock.nowMs);
@@ -56,7 +59,7 @@ export async function serveApi(world: World, { requestsPerMinute = 1200 } = {}):
     host: '127.0.0.1',
     port: 0,
     token: () => PAGES_TOKEN,
-    apiTokens: () => TOKENS,
+    apiTokens: () => tokens,
     openMetrics: () => false,
     logger,
     version: '1.2.3',

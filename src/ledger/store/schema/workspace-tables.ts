@@ -6,7 +6,7 @@ import type { TableRecord } from './rows.ts';
  * `finance_*` views (drizzle/views.sql) are the contract. To change a table, edit it here and in the last migration of
  * `drizzle`; when that one is released, add a new migration with a higher `when` in the journal. Each table's record
  * yields its guard and its line in docs/ledger.md. Views are defined in `drizzle/views.sql`, which every migration
- * recreates, and described in scripts/ledger-columns.mjs. Tests report forgotten steps.
+ * recreates, and described in view-columns. Tests report forgotten steps.
  *
  * Workspaces, tenants and periods have internal integer keys, and `period_key` is `workspace_key * 131072 + months
  * since year 0`: the previous period has the previous key, and one period of one workspace is contiguous on disk.

@@ -1,0 +1,77 @@
+import { ledgerId } from '../../ledger/store/schema/identity.ts';
+import type {
+  AnyListOperation,
+  ChangeOperation,
+  DocumentOperation,
+  Operation,
+  Scope,
+} from '../../operations/operation.ts';
+import { type CursorPlace, decodeCursor, encodeCursor } from './cursor.ts';
+import type { PageInput } from './read-input.ts';
+import { readSnapshot, type Snapshot } from './snapshot.ts';
+
+/** The document of an operation, and the state of the ledger that it shows. */
+export interface Answer {
+  document: object;
+  snapshot: Snapshot;
+}
+
+export async function readDocument(
+  operation: DocumentOperation<Operation['input'], object>,
+  scope: Scope,
+  input: Record<string, unknown>,
+): Promise<Answer> {
+  const document = await operation.run(scope, input);
+  return { document, snapshot: readSnapshot(scope.connection, workspaceOf(input)) };
+}
+
+/** Makes a change. Its document says whether it is applied, and has the notes for the caller. */
+export async function applyChange(
+  operation: ChangeOperation<Operation['input'], object>,
+  scope: Scope,
+  input: Record<string, unknown>,
+): Promise<Answer> {
+  const { document, applied, notes } = await operation.run(scope, input);
+  return { document: { ...document, applied, notes }, snapshot: readSnapshot(scope.connection, workspaceOf(input)) };
+}
+
+/** Reads one page of a listing. Its member `next_cursor` continues it, and is null on the last page. */
+export function readPage(
+  operation: AnyListOperation,
+  scope: Scope,
+  input: Record<string, unknown>,
+  page: PageInput,
+): Answer {
+  const { connection } = scope;
+  const place = cursorPlace(operation, scope, input);
+  const after = page.cursor === null ? null : decodeCursor(place, page.cursor);
+  return connection.transaction(() => {
+    const { head, rows, tail = {} } = operation.run(scope, input, { after, limit: page.limit + 1 });
+    const found = firstOf(rows, page.limit + 1);
+    const shown = found.slice(0, page.limit);
+    const last = shown.at(-1);
+    const next = found.length > shown.length && last !== undefined ? encodeCursor(place, operation.keyOf(last)) : null;
+    return {
+      document: { ...head, [operation.member]: shown, ...tail, next_cursor: next },
+      snapshot: readSnapshot(connection, workspaceOf(input)),
+    };
+  })();
+}
+
+/** Returns the listing that the cursors of an operation belong to. */
+export function cursorPlace({ name }: Operation, { connection }: Scope, input: object): CursorPlace {
+  return { ledgerId: ledgerId(connection), operation: name, input };
+}
+
+function workspaceOf({ workspace }: Record<string, unknown>): string | undefined {
+  return typeof workspace === 'string' ? workspace : undefined;
+}
+
+function firstOf<Row>(rows: Iterable<Row>, limit: number): Row[] {
+  const found: Row[] = [];
+  for (const row of rows) {
+    found.push(row);
+    if (found.length === limit) break;
+  }
+  return found;
+}
