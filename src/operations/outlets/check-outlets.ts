@@ -17,6 +17,8 @@ const difference = z.strictObject({
 export const checkOutlets = document({
   name: 'outlets.check',
   summary: 'Compare a month in the receivers with what was sent',
+  details:
+    'For whether a billing system has what was sent in a month. It asks the receivers, so it takes seconds; outlets_list answers from the ledger alone.',
   role: 'read',
   input: z.strictObject({
     period: periodText.describe('the month'),

@@ -37,6 +37,8 @@ const filterInput = z.strictObject(filters);
 export const listEvents = list({
   name: 'outlets.events',
   summary: 'List events that the receiver of an outlet does not have',
+  details:
+    'For events that need a person: refused, late or held ones, with the reason. outlets_list has their number for each outlet.',
   role: 'read',
   input: filterInput,
   http: { method: 'GET', path: '/outlets/{name}/events' },

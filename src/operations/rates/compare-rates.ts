@@ -57,6 +57,8 @@ export const comparisonShape = {
 export const checkRates = document({
   name: 'rates.check',
   summary: 'Price the recorded history with these rate cards and with the active ones',
+  details:
+    'For what other prices would have charged: the amounts of each month under the given cards beside those under the active ones. It changes nothing.',
   role: 'read',
   input: z.strictObject(cardFields),
   output: z.strictObject(comparisonShape),

@@ -26,6 +26,8 @@ const walk = z.strictObject({
 export const showRun = document({
   name: 'runs.show',
   summary: 'Show a run: what it read when, the certificate of each walk, and its error',
+  details:
+    'For why a run failed, or for the proof that it read everything. Take `run_id` from status_read or from views_read with `runs`.',
   role: 'read',
   input: z.strictObject({ run_id: idText.describe('the run') }),
   output: z.strictObject({
