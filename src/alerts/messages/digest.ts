@@ -1,5 +1,5 @@
-import { formatMinute } from '../../core/date-time.ts';
 import { counted } from '../../core/text/words.ts';
+import { formatLocalTime } from '../../core/time-zone.ts';
 import { messageId } from './compose.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
@@ -12,6 +12,7 @@ export interface ChainHead {
 
 export interface SummaryContext {
   channel: string;
+  timezone: string;
   /** The hour of the digest, ISO-8601 UTC. */
   dueAt: string;
   at: string;
@@ -24,7 +25,7 @@ export interface SummaryContext {
  * first, then the largest change first. The ids follow from the members alone.
  */
 export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
-  const { channel, dueAt, at, head, mostBytes } = context;
+  const { channel, timezone, dueAt, at, head, mostBytes } = context;
   return inParts([...all].sort(bySeverity), mostBytes, (members, { part, parts }) => {
     const notifications = members.map(({ notification }) => notification);
     const ids = notifications.map((own) => own.notification_id);
@@ -50,7 +51,7 @@ export function dailySummaries<T extends Rendered>(all: readonly T[], context: S
       })),
       head: { link: head.seq, digest: head.digest },
       created_at: at,
-      summary: summaryLine(dueAt, { part, parts }, notifications.length, firing.length),
+      summary: summaryLine(formatLocalTime(dueAt, timezone), { part, parts }, notifications.length, firing.length),
     });
     return { notificationId, payload };
   });
@@ -71,10 +72,10 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function summaryLine(dueAt: string, { part, parts }: Part, alerts: number, firing: number): string {
+function summaryLine(dueTime: string, { part, parts }: Part, alerts: number, firing: number): string {
   const where = parts === 1 ? '' : `, part ${part} of ${parts}`;
   const resolved = alerts - firing;
   const also = resolved === 0 ? '' : `, ${resolved} resolved`;
   const count = firing === 0 ? `${counted(resolved, 'alert')} resolved` : `${counted(firing, 'alert')} firing${also}`;
-  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}.`;
+  return `Daily summary of ${dueTime}${where}: ${count}.`;
 }

@@ -6,7 +6,7 @@ import type { TenantCounts } from '../state/bulk-pending.ts';
 import type { Facts } from './facts/facts.ts';
 import { grouped, signed } from './facts/names.ts';
 import { baselineMonth, monthCredits, monthOf, placeOf, settled, subjectOf } from './facts/phrases.ts';
-import { readWords } from './sentence.ts';
+import { monthWords, readWords } from './sentence.ts';
 
 const NAMED = 5;
 /** Events that begin a condition. */
@@ -31,7 +31,8 @@ export function groupSentence(all: readonly Facts[], ofAll: TenantCounts): strin
   const sum = sumOf(all);
   const together = sum === null ? '' : `, ${areForecast(all) ? 'forecast ' : ''}${signed(sum)} credits together`;
   const main = hasEnded(all) ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${together}`;
-  return [`${main}.`, ...addsOfMany(rule, all), largest, readWords(first)].filter((words) => words !== '').join(' ');
+  const words = [`${main}.`, ...addsOfMany(rule, all), largest, readWords(first), monthWords(first)];
+  return words.filter((sentence) => sentence !== '').join(' ');
 }
 
 /** Reports whether the members have no cause any more; the last message about settled figures has one. */

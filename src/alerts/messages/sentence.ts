@@ -1,9 +1,10 @@
 import { DAY_MS } from '../../core/durations.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { localDay } from '../../core/time-zone.ts';
 import { causeMessage } from '../rules/message.ts';
 import { RULE_TABLE, type SystemRule, usageKind, usageRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
-import { amountWords, dateName, named } from './facts/names.ts';
+import { amountWords, momentName, named } from './facts/names.ts';
 import { isOpenMonth, monthOf, placeOf, subjectOf } from './facts/phrases.ts';
 
 /**
@@ -19,7 +20,7 @@ export function sentenceOf(facts: Facts): string {
   const isTwice = event === 'again' && facts.episode < 2;
   const adds = event === 'grown' ? grownWords(facts) : isTwice ? '' : since;
   const ends = event === 'closed' && facts.closed_because !== 'settled';
-  const sentences = ends ? [endOf(facts)] : [...opening(facts), adds, readWords(facts)];
+  const sentences = ends ? [endOf(facts)] : [...opening(facts), adds, readWords(facts), monthWords(facts)];
   return `${place}${sentences.filter((sentence) => sentence !== '').join(' ')}`;
 }
 
@@ -39,9 +40,16 @@ function grownWords({ rule, level, evidence }: Facts): string {
 }
 
 /** When figures were read that are older than a day. */
-export function readWords({ period, read_at, created_at }: Facts): string {
+export function readWords(facts: Facts): string {
+  const { period, read_at, created_at } = facts;
   if (period === null || read_at === null || Date.parse(created_at) - Date.parse(read_at) < DAY_MS) return '';
-  return `Figures as of ${dateName(read_at, created_at)}.`;
+  return `Figures as of ${momentName(read_at, facts)}.`;
+}
+
+/** Explains the month of a message that the reader's calendar dates in another one. */
+export function monthWords({ period, created_at, time_zone }: Facts): string {
+  const isOtherMonth = localDay(created_at, time_zone).slice(0, 7) !== created_at.slice(0, 7);
+  return period !== null && isOtherMonth ? 'Billing months are in UTC.' : '';
 }
 
 function opening(facts: Facts): string[] {

@@ -38,6 +38,16 @@ const said = (changes: Parameters<typeof jumpFacts>[0]) =>
   buildNotification(jumpFacts({ ...MARCH, ...changes })).summary;
 
 describe('what a message says', () => {
+  it('dates the reading by the clock of its channel, and says that months are in UTC where its calendar differs', () => {
+    const late = { read_at: '2026-03-31T03:30:00.000Z', created_at: '2026-04-01T03:59:00.000Z' };
+    expect(said(late)).toMatch(/Figures as of 31 March\.$/);
+    expect(said({ ...late, time_zone: 'America/New_York' })).toMatch(
+      /Figures as of 30 March\. Billing months are in UTC\.$/,
+    );
+    expect(said({ ...late, time_zone: 'Europe/Berlin' })).toMatch(/Figures as of 31 March\.$/);
+    expect(said({ ...late, time_zone: 'Asia/Kathmandu' })).not.toContain('Billing months');
+  });
+
   it('names the jump, whom, how much beside what, the limit and when it was reached, and why', () => {
     expect(said({ evidence: EVIDENCE })).toBe(
       'ws-123: acme used 16,000 credits in March; February was 10,000. Limit: 15,000 (1.5 x February), passed by 17 March. Cause: each request costs more (+5,600 credits).',

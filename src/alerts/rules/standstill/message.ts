@@ -1,4 +1,4 @@
-import { dateName } from '../../messages/facts/names.ts';
+import { momentName } from '../../messages/facts/names.ts';
 import { heads } from '../../messages/facts/phrases.ts';
 import type { UsageMessage } from '../message.ts';
 
@@ -6,7 +6,7 @@ export const standstillMessage: UsageMessage = {
   found(facts) {
     const { who } = heads(facts);
     const { detail } = facts.evidence;
-    const since = detail === null ? '' : ` since ${dateName(detail, facts.created_at)}`;
+    const since = detail === null ? '' : ` since ${momentName(detail, facts)}`;
     return [
       `No tenant of ${who} has used anything${since}, longer than the workspace paused in the four weeks before.`,
       'Its metering has probably stopped: ask the service.',
