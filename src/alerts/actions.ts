@@ -1,13 +1,13 @@
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import { systemRandomness } from '../core/randomness.ts';
+import { ALWAYS, type TimeIntervals } from '../core/time-intervals.ts';
 import { requireNotRetired } from '../ledger/journal/retired-workspaces.ts';
 import { requireWorkspace } from '../ledger/journal/unknown-workspace.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, gt, isNull, query, sql } from '../ledger/store/schema/drizzle.ts';
 import { evaluateAgain } from './outbox/evaluate-due.ts';
-import { ALWAYS, type TimeIntervals } from './pipeline/time-intervals.ts';
 import { requireAlerts } from './state/alert-store.ts';
 import type { FeedbackRequest } from './state/feedback.ts';
 

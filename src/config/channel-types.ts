@@ -6,6 +6,8 @@ interface LogConfig {
   type: 'log';
   /** `name`: `log-1` and so on by default. */
   name: string;
+  /** `timezone`: of the daily summary, reminders and dates; the one at the top by default; absent: UTC. */
+  timezone?: string;
   /** The route; absent: the channel gets everything, at once. */
   route?: RouteConfig;
 }
@@ -14,6 +16,8 @@ interface LogConfig {
 interface SendingConfig {
   /** `name`: the type and a number by default. */
   name: string;
+  /** `timezone`: of the daily summary, reminders and dates; the one at the top by default; absent: UTC. */
+  timezone?: string;
   /** The route; absent: the channel gets everything, at once. */
   route?: RouteConfig;
   /** `allow_private`: whether the address may lie inside one's own network; false by default. */
@@ -75,12 +79,16 @@ export interface RouteConfig {
   tenants?: readonly string[];
   /** `not`: exceptions; absent: none. */
   not?: { rules?: readonly RuleName[]; workspaces?: readonly string[]; tenants?: readonly string[] };
-  /** `digest_hour`: hour of the daily summary, UTC; null: none. */
+  /** `digest_hour`: hour of the daily summary, by the channel's clock; null: none. */
   digestHour: number | null;
   /** `follow_ups`: `digest` by default, `at_once` for PagerDuty. */
   followUps: 'digest' | 'at_once';
   /** `remind_after_hours`, in milliseconds; absent: no reminders. */
   remindAfterMs?: number;
+  /** `remind_weekdays`: days of reminders, such as `mon-fri`; absent: every day. */
+  remindWeekdays?: string;
+  /** `remind_hours`: hours of reminders, such as `08:00-18:00`; absent: all hours. */
+  remindHours?: string;
 }
 
 export interface HeartbeatConfig {

@@ -28,7 +28,7 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: ConfigSo
   const s3 = document.s3 === null ? null : { ...document.s3, proxy };
   const placed = (to: NonNullable<FileConfig['backup']>['to']) =>
     to === null || s3 === null ? null : { access: s3, ...to };
-  const { backup } = document;
+  const { backup, timezone } = document;
   const { token_file: tokenFile, ...http } = document.http;
   return {
     /** Absolute path of the configuration file; null if only the environment is used. */
@@ -48,14 +48,18 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: ConfigSo
       ...http,
       tokenFile: tokenFile === undefined ? `${ledgerPath}.token` : resolve(folder, tokenFile),
     },
+    /** The zone of schedules, and of workspaces and channels that name no other. */
+    timezone,
     proxy,
     s3,
-    backup: backup === null ? null : { ...backup, folder: beside('backups', backup.folder), to: placed(backup.to) },
+    backup:
+      backup === null ? null : { ...backup, timezone, folder: beside('backups', backup.folder), to: placed(backup.to) },
     publish: document.publish,
     outlets: document.outlets,
     exports: document.exports.map(({ workspace: workspaceId = null, ...given }) => ({
       ...given,
       workspaceId,
+      timezone,
       folder: beside('exports', given.folder),
       to: placed(given.to),
     })),
@@ -68,12 +72,20 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: ConfigSo
     focus: document.focus,
     workspaces: document.workspaces.map((own) => {
       const workspace = workspaceSchema.parse(settingsOf(own, document.defaults), READ_ONCE);
-      return { ...workspace, alerts: { ...workspace.alerts, ...resolveBudgets(workspace.id, document.budgets) } };
+      return {
+        ...workspace,
+        timezone: workspace.timezone ?? timezone,
+        alerts: { ...workspace.alerts, ...resolveBudgets(workspace.id, document.budgets) },
+      };
     }),
-    alerts: { channels: document.alerts.channels },
+    alerts: { channels: document.alerts.channels.map((channel) => withTimezone(channel, timezone)) },
     heartbeats: document.alerts.heartbeats,
     logLevel: document.log_level,
   };
+}
+
+function withTimezone<Channel extends { timezone?: string }>(channel: Channel, byDefault: string): Channel {
+  return { ...channel, timezone: channel.timezone ?? byDefault };
 }
 
 function resolveBudgets(workspaceId: string, all: FileConfig['budgets']): { budgets?: readonly Budget[] } {

@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { timesAfter } from '../core/cron.ts';
 import { parseRedisAddress } from '../core/text/redis-address.ts';
+import { ALWAYS, checkIntervals, type TimeIntervals } from '../core/time-intervals.ts';
+import { isTimeZone, UTC } from '../core/time-zone.ts';
 import { isHttpsOrLoopback, isLoopbackHost } from '../net/local-address.ts';
 import { parseSignedText } from './signing-scheme.ts';
 
@@ -92,12 +94,28 @@ export const cronRule: Rule = (text) => {
   if (fields.length !== 5) return 'is not a cron expression of five fields';
   if (fields.some((field) => /(^|,)H/i.test(field))) return 'uses H, which has no meaning here';
   try {
-    if (timesAfter(text, 0).next().value !== undefined) return null;
+    if (timesAfter({ cron: text, timezone: UTC }, 0).next().value !== undefined) return null;
   } catch {
     // It cannot be read.
   }
   return 'is not a cron expression that ever comes due';
 };
+
+export const timezoneRule: Rule = (text) => (isTimeZone(text) ? null : 'is not the name of a time zone');
+
+export const weekdaysRule: Rule = (text) =>
+  areIntervals({ weekdays: text }) ? null : 'is not a list of weekdays such as mon-fri';
+
+export const hoursRule: Rule = (text) => (areIntervals({ hours: text }) ? null : 'is not a range such as 08:00-18:00');
+
+function areIntervals(given: Partial<TimeIntervals>): boolean {
+  try {
+    checkIntervals({ ...ALWAYS, ...given });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export const payloadRule: Rule = (text) => {
   const parsed = parseSignedText(text);

@@ -17,6 +17,8 @@ export interface Config {
   workers: number;
   /** `http` */
   http: HttpConfig;
+  /** `timezone`: of backups, exports and pages, and of workspaces and channels that name no other; UTC by default. */
+  timezone: string;
   /** `proxy`, else `HTTPS_PROXY`: null for direct connections. */
   proxy: ProxyConfig | null;
   /** `s3`: null when nothing is copied to a bucket. */
@@ -114,9 +116,11 @@ export interface WorkspaceConfig {
   ca: string | null;
   /** `signing` */
   signing: SigningConfig;
-  /** `cron`: when to read; five fields, UTC; every 15 minutes by default. */
+  /** `timezone`: of `cron` and `reconcile_cron`; the one at the top by default. */
+  timezone: string;
+  /** `cron`: when to read; five fields; every 15 minutes by default. */
   cron: string;
-  /** `reconcile_cron`: when to read the whole history; five fields, UTC; Sundays at 03:17 by default. */
+  /** `reconcile_cron`: when to read the whole history; five fields; Sundays at 03:17 by default. */
   reconcileCron: string;
   /** `lookback_periods`: months before the open one that each run reads; 2 by default. */
   lookbackPeriods: number;
@@ -227,8 +231,10 @@ export interface S3Place {
 }
 
 export interface BackupConfig {
-  /** `cron`: five fields, UTC; at 02:00 by default. */
+  /** `cron`: five fields; at 02:00 by default. */
   cron: string;
+  /** `timezone` at the top. */
+  timezone: string;
   /** `keep`: backups that are kept; 7 by default. */
   keep: number;
   /** `folder`: absolute path; `backups` beside the ledger by default. */
@@ -322,8 +328,10 @@ export interface ExportConfig {
   view: string;
   /** `format`: `csv` by default. */
   format: 'csv' | 'json' | 'ndjson' | 'xlsx' | 'parquet';
-  /** `cron`: five fields, UTC; at 06:00 by default; null: after a period has been closed (`after: close`). */
+  /** `cron`: five fields; at 06:00 by default; null: after a period has been closed (`after: close`). */
   cron: string | null;
+  /** `timezone` at the top. */
+  timezone: string;
   /** `period`: the month that a scheduled export covers; null: all months of the view. */
   period: 'current' | 'previous' | null;
   /** `workspace`: an id; null: every workspace. */

@@ -1,18 +1,79 @@
-import { Cron } from 'croner';
+import { Cron, CronPattern } from 'croner';
+import { UTC } from './time-zone.ts';
 
-/** Parses a cron expression in UTC. `5/20` means `5-59/20`. Throws on an invalid expression. */
-const parseCron = (cron: string): Cron => new Cron(cron, { utcOffset: 0, sloppyRanges: true, paused: true });
-
-/** Yields the times after `afterMs` that match a cron expression (UTC), in milliseconds since the epoch. */
-export function* timesAfter(cron: string, afterMs: number): Generator<number, undefined> {
-  const expression = parseCron(cron);
-  for (let time = expression.nextRun(new Date(afterMs)); time !== null; time = expression.nextRun(time))
-    yield time.getTime();
+/** A recurring schedule: a five-field cron expression by the clock of an IANA time zone. */
+export interface CronSchedule {
+  cron: string;
+  timezone: string;
 }
 
-/** Returns the latest time at or before `nowMs` that matches a cron expression (UTC), or null if there is none. */
-export function latestTime(cron: string, nowMs: number): number | null {
+/** Returns a text that is the same for equal schedules, as the key of a cache. */
+export function scheduleText({ cron, timezone }: CronSchedule): string {
+  return `${cron} ${timezone}`;
+}
+
+/** `5/20` means `5-59/20`. */
+const OPTIONS = { sloppyRanges: true, paused: true } as const;
+
+/**
+ * Parses a schedule; throws if the expression is invalid. When the clock changes, a schedule that names hours runs once
+ * for each of its times: a skipped time at the end of the gap, a repeated time at its first occurrence. A schedule for
+ * every hour runs at each matching time that the clock shows, so no interval becomes longer or shorter.
+ */
+function parseSchedule({ cron, timezone }: CronSchedule): Cron {
+  if (timezone === UTC) return new Cron(cron, { ...OPTIONS, utcOffset: 0 });
+  return new Cron(withoutSteps(cron), { ...OPTIONS, timezone, fixedTimeRule: 'no-wildcard' });
+}
+
+/**
+ * Writes minutes and hours as lists, unless the expression matches every hour. croner treats an expression with a
+ * wildcard or step as an interval: it would skip the times in a gap and run twice in a repeated hour.
+ */
+function withoutSteps(cron: string): string {
+  const { minute, hour } = new CronPattern(cron, undefined, OPTIONS);
+  const days = cron.trim().split(/\s+/).slice(2);
+  const hours = hour.every((matches) => matches === 1) ? '*' : listMatches(hour);
+  return [listMatches(minute), hours, ...days].join(' ');
+}
+
+function listMatches(matches: readonly number[]): string {
+  return matches.flatMap((match, value) => (match === 1 ? [value] : [])).join(',');
+}
+
+/** Yields the times of a schedule after `afterMs`, in milliseconds since the epoch. */
+export function* timesAfter(schedule: CronSchedule, afterMs: number): Generator<number, undefined> {
+  const parsed = parseSchedule(schedule);
+  for (let time = parsed.nextRun(new Date(afterMs)); time !== null; time = parsed.nextRun(time)) yield time.getTime();
+}
+
+/** Returns the latest time of a schedule at or before `nowMs`, or null if there is none. */
+export function latestTime(schedule: CronSchedule, nowMs: number): number | null {
   // `previousRuns` excludes its date, and a match lasts a whole second, so the search starts at the next second.
-  const [latest] = parseCron(cron).previousRuns(1, new Date((Math.floor(nowMs / 1000) + 1) * 1000));
+  const [latest] = parseSchedule(schedule).previousRuns(1, new Date((Math.floor(nowMs / 1000) + 1) * 1000));
   return latest?.getTime() ?? null;
+}
+
+/** Returns the first time of a schedule after `nowMs`, in milliseconds since the epoch; infinite if there is none. */
+export function nextSlot(schedule: CronSchedule, nowMs: number): number {
+  return timesAfter(schedule, nowMs).next().value ?? Number.POSITIVE_INFINITY;
+}
+
+export interface SlotSpan {
+  slotMs: number;
+  nextMs: number;
+}
+
+/**
+ * Returns a function that finds the slot of a time as `latestTime` does. It caches the slot until the next one, because
+ * parsing cron is slow.
+ */
+export function createSlotFinder(schedule: CronSchedule): (nowMs: number) => SlotSpan | null {
+  let cached: SlotSpan | null = null;
+  return (nowMs) => {
+    if (cached !== null && nowMs >= cached.slotMs && nowMs < cached.nextMs) return cached;
+    const slotMs = latestTime(schedule, nowMs);
+    if (slotMs === null) return null;
+    cached = { slotMs, nextMs: nextSlot(schedule, slotMs) };
+    return cached;
+  };
 }

@@ -1,12 +1,11 @@
 import { isoTime, type WallClock } from '../core/clock.ts';
-import { latestTime } from '../core/cron.ts';
+import { type CronSchedule, latestTime, nextSlot } from '../core/cron.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
-import { cronOf, scheduleKey } from '../freshness/schedules.ts';
+import { scheduleKey, scheduleOf } from '../freshness/schedules.ts';
 import { isStillQueued } from '../freshness/staleness.ts';
 import { retiredWorkspaces } from '../ledger/journal/retired-workspaces.ts';
 import type { SlotJob, SyncHandler } from '../queue/jobs.ts';
-import { nextSlot } from '../queue/slots.ts';
 import { restEndMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
 
@@ -39,13 +38,13 @@ export function createSyncHandler(
       logger.info({ workspaceId, kind, slot }, 'skipped a workspace that is no longer configured');
       return { status: 'not_configured' };
     }
-    const cron = cronOf(context.workspace(workspaceId), kind);
-    const askedAgain = (nowMs: number): number => Math.min(nextSlot(cron, nowMs), nowMs + MAX_RETRY_DELAY_MS);
+    const schedule = scheduleOf(context.workspace(workspaceId), kind);
+    const askedAgain = (nowMs: number): number => Math.min(nextSlot(schedule, nowMs), nowMs + MAX_RETRY_DELAY_MS);
     try {
       const outcome = await context.sync({
         workspaceId,
         kind,
-        slot: latestOf(slot, cron, clock.now()),
+        slot: latestOf(slot, schedule, clock.now()),
         nextSlot: askedAgain,
         signal: job.signal,
         onProgress: (progress) => {
@@ -80,8 +79,8 @@ export function createSyncHandler(
  * Returns the slot that a job should run: the latest one if the job has waited past the next, so that missed slots are
  * done once; also the latest one if the job's slot lies in the future because the clock was set back.
  */
-function latestOf(slot: string, cron: string, nowMs: number): string {
-  const latestMs = latestTime(cron, nowMs);
+function latestOf(slot: string, schedule: CronSchedule, nowMs: number): string {
+  const latestMs = latestTime(schedule, nowMs);
   const slotMs = Date.parse(slot);
   return latestMs !== null && (latestMs > slotMs || !canHaveHappened(slotMs, nowMs)) ? isoTime(latestMs) : slot;
 }

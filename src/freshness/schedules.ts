@@ -1,5 +1,6 @@
 import type { Config, WorkspaceConfig } from '../config/types.ts';
 import { isoTime, type WallClock } from '../core/clock.ts';
+import type { CronSchedule } from '../core/cron.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { type SlotKind, SlotLog } from '../ledger/journal/runs/slot-log.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
@@ -7,9 +8,8 @@ import { runs } from '../ledger/store/schema/run-tables.ts';
 import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 
-export interface WorkspaceSchedule {
+export interface WorkspaceSchedule extends CronSchedule {
   key: string;
-  cron: string;
   workspaceId: string;
   kind: SlotKind;
 }
@@ -19,7 +19,7 @@ export function schedulesOf({ workspaces }: Pick<Config, 'workspaces'>): Workspa
   return workspaces.flatMap((workspace) =>
     kinds.map((kind) => ({
       key: scheduleKey(workspace.id, kind),
-      cron: cronOf(workspace, kind),
+      ...scheduleOf(workspace, kind),
       workspaceId: workspace.id,
       kind,
     })),
@@ -30,8 +30,8 @@ export function scheduleKey(workspaceId: string, kind: SlotKind): string {
   return `${workspaceId} ${kind}`;
 }
 
-export function cronOf({ cron, reconcileCron }: WorkspaceConfig, kind: SlotKind): string {
-  return kind === 'scheduled' ? cron : reconcileCron;
+export function scheduleOf({ cron, reconcileCron, timezone }: WorkspaceConfig, kind: SlotKind): CronSchedule {
+  return { cron: kind === 'scheduled' ? cron : reconcileCron, timezone };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { timesAfter } from '../core/cron.ts';
+import { type CronSchedule, timesAfter } from '../core/cron.ts';
 import { DAY_MS, HOUR_MS } from '../core/durations.ts';
 import { ageMs, knownTime } from '../core/stored-time.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
@@ -94,18 +94,18 @@ const MIN_SLOTS = 4;
 const STALE_GRACE_MS = 60_000;
 
 /** Returns the time without a complete run after which a workspace is stale: twice its longest pause plus a minute. */
-export function staleAfterMs(cron: string, nowMs: number): number {
-  return 2 * longestPauseMs(cron, nowMs) + STALE_GRACE_MS;
+export function staleAfterMs(schedule: CronSchedule, nowMs: number): number {
+  return 2 * longestPauseMs(schedule, nowMs) + STALE_GRACE_MS;
 }
 
 /**
- * Returns the longest pause, in milliseconds, between the next slots of a five-field cron expression in UTC. The longest
- * pause counts rather than the usual one, so that a schedule for working hours does not look like an outage every night.
- * Throws if the expression is invalid.
+ * Returns the longest pause, in milliseconds, between the next slots of a schedule. The longest pause counts rather than
+ * the usual one, so that a schedule for working hours does not look like an outage every night. Throws if the expression
+ * is invalid.
  */
-export function longestPauseMs(cron: string, nowMs: number): number {
-  const spanMs = SPANS_MS.find(([shape]) => shape.test(cron))?.[1] ?? LONGEST_SPAN_MS;
-  const slots = timesAfter(cron, nowMs);
+export function longestPauseMs(schedule: CronSchedule, nowMs: number): number {
+  const spanMs = SPANS_MS.find(([shape]) => shape.test(schedule.cron))?.[1] ?? LONGEST_SPAN_MS;
+  const slots = timesAfter(schedule, nowMs);
   const firstMs = slots.next().value ?? nowMs;
   let longestMs = 0;
   let lastMs = firstMs;

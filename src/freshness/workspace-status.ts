@@ -1,12 +1,13 @@
 import { countAlerts, sumOpen } from '../alerts/state/open-alerts.ts';
 import type { Config } from '../config/types.ts';
 import { isoTime } from '../core/clock.ts';
+import { type CronSchedule, createSlotFinder, nextSlot, scheduleText } from '../core/cron.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { asc, desc, eq, inArray, prepared, preparedSql, query, sql } from '../ledger/store/schema/drizzle.ts';
 import { financeFreshness, financeRuns } from '../ledger/store/schema/finance-views.ts';
 import { runs } from '../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../ledger/store/schema/workspace-tables.ts';
-import { createSlotFinder, nextAttemptMs, nextSlot, type SlotHistory } from '../queue/slots.ts';
+import { nextAttemptMs, type SlotHistory } from '../queue/slots.ts';
 import type { createSlotHistory } from './schedules.ts';
 import { isStale, type StaleBounds, type SyncFacts, staleAfterMs } from './staleness.ts';
 
@@ -132,18 +133,22 @@ export function workspaceLines(
   nowMs: number,
 ): WorkspaceLine[] {
   const byId = new Map(stored.map((status) => [status.workspace_id, status]));
-  const limits = new Map(config.workspaces.map(({ cron }) => [cron, 0]));
-  for (const cron of limits.keys()) limits.set(cron, staleAfterMs(cron, nowMs));
-  const configured = config.workspaces.map(({ id, name, cron, runMinutes }): WorkspaceLine => {
+  const limits = new Map<string, number>();
+  for (const workspace of config.workspaces) {
+    const key = scheduleText(workspace);
+    if (!limits.has(key)) limits.set(key, staleAfterMs(workspace, nowMs));
+  }
+  const configured = config.workspaces.map((workspace): WorkspaceLine => {
+    const { id, name, runMinutes } = workspace;
     const status = byId.get(id) ?? { ...NEVER_SYNCED, workspace_id: id };
     byId.delete(id);
-    const bounds = { staleAfterMs: limits.get(cron) ?? 0, runMs: runMinutes * 60_000 };
+    const bounds = { staleAfterMs: limits.get(scheduleText(workspace)) ?? 0, runMs: runMinutes * 60_000 };
     const facts = factsOf(id);
     const waitingSinceMs = waitingSince(id, facts.lastAttemptAtMs);
     const state = stateOf(status, { facts, waitingSinceMs }, bounds, nowMs);
     const history = historyOf({ workspaceId: id, kind: 'scheduled' });
     const hasNoAttempt = state === 'ended' || status.last_run?.error_code === 'rate_limited';
-    const nextMs = hasNoAttempt ? null : nextAttempt(cron, history, nowMs);
+    const nextMs = hasNoAttempt ? null : nextAttempt(workspace, history, nowMs);
     return { ...status, name, configured: true, state, next_attempt_at: nextMs === null ? null : isoTime(nextMs) };
   });
   const left = [...byId.values()].map((status): WorkspaceLine => {
@@ -154,9 +159,9 @@ export function workspaceLines(
 }
 
 /** Returns the time of the next attempt; null if the cron expression never matches. */
-function nextAttempt(cron: string, history: SlotHistory, nowMs: number): number | null {
-  const span = createSlotFinder(cron)(nowMs);
-  const atMs = span === null ? nextSlot(cron, nowMs) : nextAttemptMs(span, history, nowMs);
+function nextAttempt(schedule: CronSchedule, history: SlotHistory, nowMs: number): number | null {
+  const span = createSlotFinder(schedule)(nowMs);
+  const atMs = span === null ? nextSlot(schedule, nowMs) : nextAttemptMs(span, history, nowMs);
   return Number.isFinite(atMs) ? atMs : null;
 }
 

@@ -1,8 +1,9 @@
 import { type Cancel, type Clock, every, nextTurn } from '../core/clock.ts';
+import { type CronSchedule, createSlotFinder, type SlotSpan, scheduleText } from '../core/cron.ts';
 import { summarizeError } from '../core/errors.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
-import { createSlotFinder, type DueAttempt, dueAttempt, type SlotHistory, type SlotSpan } from './slots.ts';
+import { type DueAttempt, dueAttempt, type SlotHistory } from './slots.ts';
 import { createSpreadTimers, offsetMs, type SpreadTimers, type StartTicks, startCronTicks } from './ticks.ts';
 
 /** Interval at which missed slots, finished pauses and a silently recovered Redis are detected. */
@@ -10,11 +11,10 @@ const CATCH_UP_INTERVAL_MS = 10_000;
 /** Checking hundreds of entries takes time. After this long the loop yields, so that requests are served. */
 const MAX_BLOCKING_MS = 5;
 
-/** A recurring piece of work, due at the times of a cron expression in UTC. */
-export interface ScheduleEntry {
-  /** The entry's name in logs, unique among the entries with the same cron. */
+/** A recurring piece of work, due at the times of its schedule. */
+export interface ScheduleEntry extends CronSchedule {
+  /** The entry's name in logs, unique among the entries with the same schedule. */
   key: string;
-  cron: string;
 }
 
 export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
@@ -37,7 +37,7 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** The entries that share a cron expression, which is parsed once for all of them because parsing is slow. */
+/** The entries that share a schedule, which is parsed once for all of them because parsing is slow. */
 interface CronGroup<E> {
   entries: E[];
   spanAt(nowMs: number): SlotSpan | null;
@@ -52,7 +52,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
   const { entries, clock, logger, ticks = startCronTicks } = options;
   const running = new Set<Promise<void>>();
   let stopped = false;
-  const groups = groupByCron(entries);
+  const groups = groupBySchedule(entries);
   const track = (work: Promise<void>): Promise<void> => {
     running.add(work);
     return work.finally(() => running.delete(work));
@@ -203,13 +203,13 @@ function planAttempt<E extends ScheduleEntry>(
   return { due, waitMs: Math.max(0, beginsMs - nowMs) };
 }
 
-function groupByCron<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<E>[] {
+function groupBySchedule<E extends ScheduleEntry>(entries: readonly E[]): CronGroup<E>[] {
   const groups = new Map<string, CronGroup<E>>();
   for (const entry of entries) {
-    const { cron } = entry;
-    const group = groups.get(cron) ?? { entries: [], spanAt: createSlotFinder(cron) };
+    const key = scheduleText(entry);
+    const group = groups.get(key) ?? { entries: [], spanAt: createSlotFinder(entry) };
     group.entries.push(entry);
-    groups.set(cron, group);
+    groups.set(key, group);
   }
   return [...groups.values()];
 }

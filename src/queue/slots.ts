@@ -1,4 +1,4 @@
-import { latestTime, timesAfter } from '../core/cron.ts';
+import { type CronSchedule, latestTime, type SlotSpan } from '../core/cron.ts';
 import { ageMs, canHaveHappened } from '../core/stored-time.ts';
 
 export interface SlotHistory {
@@ -28,8 +28,8 @@ const MAX_REFUSED_PAUSE_MS = 60 * 60_000;
  * Returns the latest slot if it is due for catching up, as an ISO time; null if the last done slot is not older.
  * Without a last slot one is due at once.
  */
-export function dueSlot(cron: string, lastSlot: string | null, nowMs: number): string | null {
-  const latestMs = latestTime(cron, nowMs);
+export function dueSlot(schedule: CronSchedule, lastSlot: string | null, nowMs: number): string | null {
+  const latestMs = latestTime(schedule, nowMs);
   if (latestMs === null) return null;
   if (isDone(lastSlot, latestMs, nowMs)) return null;
   return new Date(latestMs).toISOString();
@@ -44,34 +44,6 @@ function isDone(doneSlot: string | null, slotMs: number, nowMs: number): boolean
 function isDueAgain({ doneSlot, failures, failedSlot, failedAtMs }: SlotHistory, nowMs: number): boolean {
   if (failures === 0 || doneSlot === null || failedSlot === null || failedAtMs === null) return false;
   return failedSlot <= doneSlot || !canHaveHappened(failedAtMs, nowMs);
-}
-
-/**
- * Returns the first time of the expression (UTC) after `nowMs`, in milliseconds since the epoch; infinite if there is
- * none.
- */
-export function nextSlot(cron: string, nowMs: number): number {
-  return timesAfter(cron, nowMs).next().value ?? Number.POSITIVE_INFINITY;
-}
-
-export interface SlotSpan {
-  slotMs: number;
-  nextMs: number;
-}
-
-/**
- * Returns a function that finds the slot of a time as `latestTime` does. It caches the slot until the next one, because
- * parsing cron is slow.
- */
-export function createSlotFinder(cron: string): (nowMs: number) => SlotSpan | null {
-  let cached: SlotSpan | null = null;
-  return (nowMs) => {
-    if (cached !== null && nowMs >= cached.slotMs && nowMs < cached.nextMs) return cached;
-    const slotMs = latestTime(cron, nowMs);
-    if (slotMs === null) return null;
-    cached = { slotMs, nextMs: nextSlot(cron, slotMs) };
-    return cached;
-  };
 }
 
 /**

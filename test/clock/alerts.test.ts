@@ -4,7 +4,7 @@ import { evaluateJob } from '../../src/alerts/evaluate-system.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/forecast/run-moments.ts';
 import { UsageHistory } from '../../src/alerts/forecast/usage-history.ts';
 import { acceptAll } from '../../src/alerts/outbox/accept-all.ts';
-import { nextSummaryMs } from '../../src/alerts/pipeline/route.ts';
+import { summarySlot } from '../../src/alerts/pipeline/route.ts';
 import { readSilences } from '../../src/alerts/pipeline/silence.ts';
 import type { Judgement } from '../../src/alerts/rules/judgement.ts';
 import { advance, type LifecycleContext } from '../../src/alerts/state/lifecycle.ts';
@@ -83,7 +83,7 @@ playTable([
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       evaluateJob(connection, { job: 'export', detail: 'x' }, notifying(connection, wrong));
       // As what is not urgent waits for the next hour of the digest.
-      const dueMs = nextSummaryMs(8, wrong);
+      const dueMs = summarySlot({ digestHour: 8, timezone: 'UTC' }, wrong).nextMs;
       connection.prepare("UPDATE alert_notified SET batch = 'digest', due_at = ?").run(isoTime(dueMs));
       const hours = Array.from({ length: 25 }, (_, hour) => right + hour * HOUR_MS);
       expect(hours.flatMap((nowMs) => answerWaiting(connection, 'accepted', nowMs))).toHaveLength(1);

@@ -39,7 +39,7 @@ playTable([
         startBackupSchedule({
           reportHealth: async () => undefined,
           ledgerPath,
-          backup: { cron: '0 * * * *', keep: 2, folder, to: null },
+          backup: { cron: '0 * * * *', timezone: 'UTC', keep: 2, folder, to: null },
           clock,
           logger,
         });
@@ -56,7 +56,7 @@ playTable([
       const { folder, ledgerPath } = await filledLedger('exports');
       const wanted: ExportConfig = {
         ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 * * * *', period: null },
-        ...{ workspaceId: null, folder, to: null, keep: 2 },
+        ...{ timezone: 'UTC', workspaceId: null, folder, to: null, keep: 2 },
       };
       const config = {
         ...{ exports: [wanted], focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
@@ -88,7 +88,7 @@ playTable([
       const nothing = { doneSlot: null, failures: 0, failedSlot: null, failedAtMs: null, refused: false };
       const scheduler = startScheduler({
         ...{ clock, logger, ticks: false, onRedisBack: () => () => undefined },
-        entries: ids.map((key) => ({ key, cron: '0 * * * *' })),
+        entries: ids.map((key) => ({ key, cron: '0 * * * *', timezone: 'UTC' })),
         history: ({ key }) => ({ ...nothing, doneSlot: begun.has(key) ? isoTime(clock.now()) : null }),
         enqueue: ({ key }, due) => queue.addSync({ workspaceId: key, kind: 'scheduled', ...due }),
       });

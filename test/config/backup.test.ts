@@ -13,6 +13,7 @@ test('no backups are made unless they are configured', async () => {
 test('backups are made daily, seven are kept, beside the ledger, unless something else is said', async () => {
   expect((await loadSample('backup: {}')).backup).toEqual({
     cron: '0 2 * * *',
+    timezone: 'UTC',
     keep: 7,
     folder: join(cases.cwd, 'data', 'backups'),
     to: null,
@@ -23,7 +24,7 @@ test('the folder of the backups is relative to the configuration', async () => {
   mkdirSync(join(cases.cwd, 'elsewhere'));
   const { backup } = await loadSample('backup: { cron: "30 */6 * * *", keep: 28, folder: ./elsewhere/b }');
   const folder = join(cases.cwd, 'elsewhere', 'b');
-  expect(backup).toEqual({ cron: '30 */6 * * *', keep: 28, folder, to: null });
+  expect(backup).toEqual({ cron: '30 */6 * * *', timezone: 'UTC', keep: 28, folder, to: null });
 });
 
 test('what the sample shows of backups is valid', async () => {

@@ -17,7 +17,7 @@ test('an export is made daily as CSV beside the ledger, thirty files are kept, u
     'exports: [{ name: all, view: finance_usage }, { name: f, view: focus, after: close }]',
   );
   const common = {
-    ...{ format: 'csv', workspaceId: null },
+    ...{ format: 'csv', timezone: 'UTC', workspaceId: null },
     ...{ folder: join(cases.cwd, 'data', 'exports'), to: null, keep: 30 },
   };
   expect(config.exports).toEqual([

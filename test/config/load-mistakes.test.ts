@@ -201,6 +201,20 @@ workspaces:
     ],
     ['alerts: { channels: [{ type: log, url: "https://x" }] }', 'alerts.channels[0].url: is not a setting'],
     ['alerts: { channels: [{ type: log, digest_hour: 24 }] }', 'alerts.channels[0].digest_hour: must be at most 23'],
+    ['timezone: Mars/Base', 'timezone: is not the name of a time zone'],
+    ['defaults: { timezone: "+01:00" }', 'defaults.timezone: is not the name of a time zone'],
+    [
+      'alerts: { channels: [{ type: log, timezone: Berlin }] }',
+      'alerts.channels[0].timezone: is not the name of a time zone',
+    ],
+    [
+      'alerts: { channels: [{ type: log, remind_after_hours: 4, remind_hours: 8-18 }] }',
+      'alerts.channels[0].remind_hours: is not a range such as 08:00-18:00',
+    ],
+    [
+      'alerts: { channels: [{ type: log, remind_weekdays: mon-fri }] }',
+      'alerts.channels[0].remind_weekdays: is set, but remind_after_hours is missing',
+    ],
     ['alerts: { channels: [{ type: log, rules: [] }] }', 'alerts.channels[0].rules: must have at least one entry'],
     [
       'alerts: { channels: [{ type: log, severities: [high] }] }',
@@ -226,6 +240,24 @@ workspaces:
   });
 });
 
+test('an unknown time zone is named with its setting, and an example shows the way', async () => {
+  const { faults } = await failure(() =>
+    load(`timezone: Mars/Base\nworkspaces:${WORKSPACE}    timezone: CET/Berlin\n`),
+  );
+  expect(faults).toEqual([
+    {
+      path: 'timezone',
+      message: 'is not the name of a time zone',
+      hint: 'Give the IANA name of a time zone, such as Europe/Berlin, or remove the line for UTC',
+    },
+    {
+      path: 'workspaces[0].timezone',
+      message: 'is not the name of a time zone',
+      hint: 'Give the IANA name of a time zone, such as Europe/Berlin, or remove the line for the one at the top',
+    },
+  ]);
+});
+
 describe('routes of channels', () => {
   const channels = (lines: string) => `workspaces:${WORKSPACE}\nalerts:\n  channels:\n${lines}`;
 
@@ -239,10 +271,10 @@ describe('routes of channels', () => {
     const severities = ['warning', 'critical'];
     const everything = { severities, rules: [...RULES], digestHour: null, followUps: 'digest' };
     expect(config.alerts.channels).toEqual([
-      { type: 'log', name: 'log-1' },
-      { type: 'log', name: 'log-2', route: { ...everything, rules: ['drop'] } },
-      { type: 'log', name: 'log-3', route: { ...everything, digestHour: 0 } },
-      { type: 'log', name: 'log-4', route: { ...everything, followUps: 'at_once' } },
+      { type: 'log', name: 'log-1', timezone: 'UTC' },
+      { type: 'log', name: 'log-2', timezone: 'UTC', route: { ...everything, rules: ['drop'] } },
+      { type: 'log', name: 'log-3', timezone: 'UTC', route: { ...everything, digestHour: 0 } },
+      { type: 'log', name: 'log-4', timezone: 'UTC', route: { ...everything, followUps: 'at_once' } },
     ]);
   });
 

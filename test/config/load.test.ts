@@ -125,6 +125,7 @@ describe('what a file means', () => {
       file: join(cases.cwd, 'case.yml'),
       ledger: { path: join(cases.cwd, 'data/ledger.db'), retentionDays: 400 },
       redisUrl: null,
+      timezone: 'UTC',
       proxy: null,
       workers: 64,
       http: {
@@ -168,6 +169,7 @@ describe('what a file means', () => {
             validUntil: 'unix_seconds',
             validForSeconds: 300,
           },
+          timezone: 'UTC',
           cron: '*/15 * * * *',
           reconcileCron: '17 3 * * 0',
           lookbackPeriods: 2,
@@ -222,6 +224,21 @@ ${WORKSPACE.replace('ws-1', 'ws-2')}`);
       alerts: { ratio: 2, minCredits: 5 },
     });
     expect(config.workspaces[1]).toMatchObject({ perPage: 20, alerts: { ratio: 3, minCredits: 5 } });
+  });
+
+  test('a time zone applies to everything below it that names no other', async () => {
+    const { timezone, workspaces, backup, exports, alerts } = await load(`
+timezone: Europe/Berlin
+defaults: { timezone: America/New_York }
+backup: {}
+exports: [{ name: usage, view: usage }]
+alerts: { channels: [{ type: log }, { type: log, timezone: Asia/Kathmandu }] }
+workspaces:${WORKSPACE}
+  - { id: ws-2, timezone: Australia/Lord_Howe, base_url: https://a.example, embed_url: https://b.example, api_key_id: ak, secret_key: sk }
+`);
+    expect([timezone, backup?.timezone, exports[0]?.timezone]).toEqual(Array(3).fill('Europe/Berlin'));
+    expect(workspaces.map((workspace) => workspace.timezone)).toEqual(['America/New_York', 'Australia/Lord_Howe']);
+    expect(alerts.channels.map((channel) => channel.timezone)).toEqual(['Europe/Berlin', 'Asia/Kathmandu']);
   });
 
   test('addresses and the secret can stand under defaults, and a workspace of its own secret wins', async () => {
@@ -304,10 +321,11 @@ alerts:
     - { type: email, host: 10.0.0.5, port: 465, user: u, password: p, from: a@b.c, to: [d@e.f], allow_private: "true" }
 `);
     expect(config.alerts.channels).toEqual([
-      { type: 'log', name: 'log-1' },
+      { type: 'log', name: 'log-1', timezone: 'UTC' },
       {
         type: 'webhook',
         name: 'webhook-2',
+        timezone: 'UTC',
         url: 'http://127.0.0.1:9/hook',
         secrets: ['whsec_abc'],
         allowPrivate: true,
@@ -316,15 +334,17 @@ alerts:
       {
         type: 'webhook',
         name: 'pager',
+        timezone: 'UTC',
         url: 'https://example.com/hook?token=abc',
         secrets: [],
         allowPrivate: false,
         timeoutMs: 3000,
       },
-      expect.objectContaining({ name: 'webhook-4', secrets: ['new', 'old'] }),
+      expect.objectContaining({ name: 'webhook-4', timezone: 'UTC', secrets: ['new', 'old'] }),
       {
         type: 'slack',
         name: 'slack-5',
+        timezone: 'UTC',
         url: 'https://hooks.slack.com/services/T/B/X',
         allowPrivate: false,
         timeoutMs: 10_000,
@@ -332,6 +352,7 @@ alerts:
       {
         type: 'email',
         name: 'email-6',
+        timezone: 'UTC',
         host: 'smtp.example.com',
         port: 587,
         tls: 'starttls',

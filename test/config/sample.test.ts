@@ -54,7 +54,7 @@ test('the sample shows the defaults as they are', async () => {
 test('what the sample shows in comments is valid as well', async () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|tokens?:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:)/gm,
+      /^( +)# (- type|tokens?:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:|remind_weekdays:|remind_hours:|timezone:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -88,6 +88,8 @@ test('what the sample shows in comments is valid as well', async () => {
     not: { tenants: ['test-*'] },
     digestHour: 7,
     followUps: 'at_once',
+    remindWeekdays: 'mon-fri',
+    remindHours: '08:00-18:00',
     remindAfterMs: 14_400_000,
   });
   // It closes what it has opened.

@@ -41,7 +41,11 @@ function start(options: Partial<SchedulerOptions<ScheduleEntry>> & Pick<Schedule
 
 describe('the check for due slots', () => {
   test('yields to the event loop between entries, however long each one takes', async () => {
-    const entries = Array.from({ length: 40 }, (_, index) => ({ key: `ws-${index}`, cron: '*/15 * * * *' }));
+    const entries = Array.from({ length: 40 }, (_, index) => ({
+      key: `ws-${index}`,
+      cron: '*/15 * * * *',
+      timezone: 'UTC',
+    }));
     let looked = 0;
     const made = start({
       entries,
@@ -72,7 +76,7 @@ describe('a clock that jumps', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-31T23:59:58.500Z') });
     const slots: string[] = [];
     start({
-      entries: [{ key: 'every minute', cron: '* * * * *' }],
+      entries: [{ key: 'every minute', cron: '* * * * *', timezone: 'UTC' }],
       clock: systemClock,
       intervalMs: 3_600_000,
       history: () => done(slots.at(-1) ?? null),
@@ -105,7 +109,7 @@ describe('ticks', () => {
     });
     const slots: string[] = [];
     start({
-      entries: [{ key: 'every second minute', cron: '*/2 * * * *' }],
+      entries: [{ key: 'every second minute', cron: '*/2 * * * *', timezone: 'UTC' }],
       clock: systemClock,
       intervalMs: 3_600_000,
       history: () => done(slots.at(-1) ?? null),
@@ -122,7 +126,7 @@ describe('ticks', () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     let ended = false;
     const made = start({
-      entries: [{ key: 'a', cron: '* * * * *' }],
+      entries: [{ key: 'a', cron: '* * * * *', timezone: 'UTC' }],
       enqueue: async () => {
         await opened;
         ended = true;
@@ -144,9 +148,9 @@ describe('ticks', () => {
 
 describe('catching up', () => {
   const entries: ScheduleEntry[] = [
-    { key: 'behind', cron: '*/15 * * * *' },
-    { key: 'current', cron: '*/15 * * * *' },
-    { key: 'new', cron: '17 3 * * 0' },
+    { key: 'behind', cron: '*/15 * * * *', timezone: 'UTC' },
+    { key: 'current', cron: '*/15 * * * *', timezone: 'UTC' },
+    { key: 'new', cron: '17 3 * * 0', timezone: 'UTC' },
   ];
   const known: Record<string, string | null> = {
     behind: '2026-02-20T00:00:00.000Z',
@@ -219,7 +223,7 @@ describe('a failed slot', () => {
     const clock = testClock(NOW);
     const attempts: number[] = [];
     start({
-      entries: [{ key: 'ws', cron: '*/15 * * * *' }],
+      entries: [{ key: 'ws', cron: '*/15 * * * *', timezone: 'UTC' }],
       intervalMs: 10,
       clock,
       history: () => done(null, { ...FAILED, failedAtMs: NOW - 14_999 }),
@@ -238,7 +242,7 @@ describe('a failed slot', () => {
     const clock = testClock(NOW);
     const slots: string[] = [];
     const made = start({
-      entries: [{ key: 'ws', cron: '*/15 * * * *' }],
+      entries: [{ key: 'ws', cron: '*/15 * * * *', timezone: 'UTC' }],
       clock,
       enqueue: async (_entry, { slot }) => {
         slots.push(slot);
@@ -257,7 +261,11 @@ describe('a failed slot', () => {
 });
 
 test('entries with one cron start one after the other, each with the same delay after every tick', async () => {
-  const entries = Array.from({ length: 100 }, (_, index) => ({ key: `ws-${index}`, cron: '* * * * *' }));
+  const entries = Array.from({ length: 100 }, (_, index) => ({
+    key: `ws-${index}`,
+    cron: '* * * * *',
+    timezone: 'UTC',
+  }));
   const delays = new Map<string, number[]>();
   const clock = createVirtualClock(NOW);
   const enqueued = new Set<string>();

@@ -1,18 +1,12 @@
 import { CronExpressionParser } from 'cron-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { latestTime, timesAfter } from '../../src/core/cron.ts';
-import {
-  createSlotFinder,
-  dueAttempt,
-  dueSlot,
-  nextAttemptMs,
-  pauseAfterFailureMs,
-  type SlotHistory,
-} from '../../src/queue/slots.ts';
+import { type CronSchedule, createSlotFinder, latestTime, timesAfter } from '../../src/core/cron.ts';
+import { dueAttempt, dueSlot, nextAttemptMs, pauseAfterFailureMs, type SlotHistory } from '../../src/queue/slots.ts';
 
 // cspell:ignore nows
 
+const inUtc = (cron: string): CronSchedule => ({ cron, timezone: 'UTC' });
 const at = (iso: string): number => Date.parse(iso);
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -25,12 +19,12 @@ describe('the latest slot', () => {
     ['0 0 29 2 *', '2026-03-01T00:00:00.000Z', '2024-02-29T00:00:00.000Z'],
     ['0 0 1 * 1', '2026-03-04T00:00:00.000Z', '2026-03-02T00:00:00.000Z'],
   ])('of %s at %s is %s', (cron, now, expected) => {
-    expect(iso(latestTime(cron, at(now)))).toBe(expected);
+    expect(iso(latestTime(inUtc(cron), at(now)))).toBe(expected);
   });
 
   test('is at 02:30 UTC also on the night when that hour does not exist in Berlin', () => {
-    expect(iso(latestTime('30 2 * * *', at('2026-03-29T12:00:00Z')))).toBe('2026-03-29T02:30:00.000Z');
-    expect(iso(latestTime('30 2 * * *', at('2026-10-25T12:00:00Z')))).toBe('2026-10-25T02:30:00.000Z');
+    expect(iso(latestTime(inUtc('30 2 * * *'), at('2026-03-29T12:00:00Z')))).toBe('2026-03-29T02:30:00.000Z');
+    expect(iso(latestTime(inUtc('30 2 * * *'), at('2026-10-25T12:00:00Z')))).toBe('2026-10-25T02:30:00.000Z');
   });
 
   test('is the last time of the expression up to now', () => {
@@ -38,13 +32,13 @@ describe('the latest slot', () => {
     const times = fc.integer({ min: at('2020-01-01T00:00:00Z'), max: at('2035-01-01T00:00:00Z') });
     fc.assert(
       fc.property(fc.constantFrom(...crons), times, (cron, now) => {
-        const slot = latestTime(cron, now);
+        const slot = latestTime(inUtc(cron), now);
         if (slot === null) throw new Error('these have slots');
         const parsed = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(slot) });
         expect(slot).toBeLessThanOrEqual(now);
         expect(parsed.includesDate(new Date(slot))).toBe(true);
         expect(parsed.next().getTime()).toBeGreaterThan(now);
-        expect(latestTime(cron, slot)).toBe(slot);
+        expect(latestTime(inUtc(cron), slot)).toBe(slot);
       }),
     );
   });
@@ -70,7 +64,7 @@ test('the next times of any expression agree with an independent cron parser', (
     fc.property(cron, times, (fields, now) => {
       const expression = fields.join(' ');
       const parsed = CronExpressionParser.parse(expression, { tz: 'UTC', currentDate: new Date(now) });
-      const slots = timesAfter(expression, now);
+      const slots = timesAfter(inUtc(expression), now);
       for (let nth = 0; nth < 5; nth += 1) expect(slots.next().value).toBe(parsed.next().getTime());
     }),
     { numRuns: 300 },
@@ -81,22 +75,22 @@ describe('the due slot', () => {
   const now = at('2026-03-01T10:20:00Z');
 
   test('is the latest one when several were missed', () => {
-    expect(dueSlot('*/15 * * * *', '2026-02-20T00:00:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
+    expect(dueSlot(inUtc('*/15 * * * *'), '2026-02-20T00:00:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
   });
 
   test('is null if the latest one is done', () => {
-    expect(dueSlot('*/15 * * * *', '2026-03-01T10:15:00.000Z', now)).toBeNull();
-    expect(dueSlot('*/15 * * * *', '2026-03-01T10:15:00Z', now)).toBeNull();
+    expect(dueSlot(inUtc('*/15 * * * *'), '2026-03-01T10:15:00.000Z', now)).toBeNull();
+    expect(dueSlot(inUtc('*/15 * * * *'), '2026-03-01T10:15:00Z', now)).toBeNull();
   });
 
   test('is the latest one even after a future slot that a fast clock completed', () => {
-    expect(dueSlot('*/15 * * * *', '2026-03-01T19:15:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
+    expect(dueSlot(inUtc('*/15 * * * *'), '2026-03-01T19:15:00.000Z', now)).toBe('2026-03-01T10:15:00.000Z');
     // Clocks of several machines need not agree to the second.
-    expect(dueSlot('*/15 * * * *', '2026-03-01T10:21:00.000Z', now)).toBeNull();
+    expect(dueSlot(inUtc('*/15 * * * *'), '2026-03-01T10:21:00.000Z', now)).toBeNull();
   });
 
   test('exists at once for an entry that never ran', () => {
-    expect(dueSlot('17 3 * * 0', null, now)).toBe('2026-03-01T03:17:00.000Z');
+    expect(dueSlot(inUtc('17 3 * * 0'), null, now)).toBe('2026-03-01T03:17:00.000Z');
   });
 });
 
@@ -188,12 +182,12 @@ test('a slot finder agrees with an uncached search, for times in any order', () 
   });
   fc.assert(
     fc.property(fc.constantFrom(...crons), times, (cron, nows) => {
-      const find = createSlotFinder(cron);
+      const find = createSlotFinder(inUtc(cron));
       for (const now of nows) {
         const span = find(now);
-        expect(span?.slotMs).toBe(latestTime(cron, now));
-        expect(latestTime(cron, (span?.nextMs ?? 0) - 1)).toBe(span?.slotMs);
-        expect(latestTime(cron, span?.nextMs ?? 0)).toBe(span?.nextMs);
+        expect(span?.slotMs).toBe(latestTime(inUtc(cron), now));
+        expect(latestTime(inUtc(cron), (span?.nextMs ?? 0) - 1)).toBe(span?.slotMs);
+        expect(latestTime(inUtc(cron), span?.nextMs ?? 0)).toBe(span?.nextMs);
       }
     }),
   );

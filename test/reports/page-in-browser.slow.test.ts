@@ -14,6 +14,7 @@ const TENANT = { tenantId: HOSTILE, name: HOSTILE, credits: [5n, LARGE, 3n] };
 
 const DATA = {
   ...{ workspaceId: HOSTILE, workspaceName: HOSTILE, period: '2026-02', state: 'open', asOf: AT, complete: false },
+  timezone: 'UTC',
   ...{ origin: { runId: 'run_1', head: { seq: 7, digest: 'a'.repeat(64) } }, tenantCounts: [3, 3, 3] },
   ...{ months: ['2025-12', '2026-01', '2026-02'] },
   ...{ totals: [6n, LARGE + 2n, 6n], others: [1n, 2n, 3n], top: [TENANT], tenants: [TENANT] },

@@ -5,7 +5,7 @@ import type { PageData } from '../../src/reports/page/page-data.ts';
 import { pageHtml } from '../../src/reports/page/page-html.ts';
 
 const DATA: PageData = {
-  ...{ workspaceId: 'ws-1', workspaceName: 'Production', period: '2026-02', state: 'open' },
+  ...{ workspaceId: 'ws-1', workspaceName: 'Production', period: '2026-02', state: 'open', timezone: 'UTC' },
   ...{ asOf: '2026-02-20T12:00:00.000Z', complete: false, months: ['2026-01', '2026-02'] },
   origin: { runId: 'run_1', head: { seq: 7, digest: 'a'.repeat(64) } },
   ...{ totals: [9_000n, 4_000n], tenantCounts: [12, 12], top: [], others: [9_000n, 4_000n], tenants: [] },
@@ -77,6 +77,18 @@ test('alerts are sentences', async () => {
   expect(glance).not.toContain('tenant-5 uses more.');
   expect(folded).toContain('tenant-19 uses more.');
   expect(folded).toContain('and 31 more: see <code>usage-ledger alerts</code>');
+});
+
+test('moments follow the clock of the workspace, and months stay as they are', async () => {
+  const since = '2026-02-20T01:00:00.000Z';
+  const { body } = await textOf({
+    timezone: 'America/New_York',
+    alerts: [{ severity: 'warning', state: 'firing', since, muted: null, summary: 'acme grows.' }],
+    adjustments: [{ name: 'acme', corrects: '2026-01', credits: 5n, at: since }],
+  });
+  expect(body).toContain('Workspace ws-1, as of 2026-02-20 07:00 UTC-5');
+  expect(body).toContain('warning: acme grows. since 2026-02-19');
+  expect(body).toMatch(/acme\s*2026-01\s*5\s*2026-02-19 20:00 UTC-5/);
 });
 
 test('the page ends with the run and the digest', async () => {

@@ -32,7 +32,7 @@ export type ComposedAlert = Omit<
 
 /** A message's channel, and its position among the channel's messages about the alert. */
 export interface MessagePlace {
-  route: Pick<ChannelRoute, 'channel' | 'publicUrl' | 'linkKey'>;
+  route: Pick<ChannelRoute, 'channel' | 'timezone' | 'publicUrl' | 'linkKey'>;
   event: NotificationEvent;
   revision: number;
   notifiedCount: number;
@@ -114,6 +114,7 @@ export class MessageComposer {
       began_at: alert.beganAt,
       read_at: alert.periodKey === null ? null : isoTime(this.#asOfMs),
       created_at: at,
+      time_zone: route.timezone,
       public_url: route.publicUrl ?? null,
       acknowledge_link: event === 'closed' ? null : acknowledgeLink(route, alertId, alert.episode),
     });

@@ -1,5 +1,5 @@
-import { formatMinute } from '../../core/date-time.ts';
 import { counted } from '../../core/text/words.ts';
+import { formatLocalTime } from '../../core/time-zone.ts';
 import { messageId } from './compose.ts';
 import { inOneText } from './message.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
@@ -13,6 +13,7 @@ export interface ChainHead {
 
 export interface SummaryContext {
   channel: string;
+  timezone: string;
   /** The hour of the digest, ISO-8601 UTC. */
   dueAt: string;
   at: string;
@@ -25,13 +26,16 @@ export interface SummaryContext {
  * first, then the critical ones, then the largest change. The ids follow from the members alone.
  */
 export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
-  const { channel, dueAt, at, head, mostBytes } = context;
+  const { channel, timezone, dueAt, at, head, mostBytes } = context;
   return inParts([...all].sort(bySeverity), mostBytes, (members, { part, parts }) => {
     const notifications = members.map(({ notification }) => notification);
     const ids = notifications.map((own) => own.notification_id);
     const notificationId = messageId(['alert.digest', channel, dueAt, ...ids]);
     const firing = notifications.filter(({ state }) => state !== 'resolved');
-    const text = { title: titleOf(dueAt, { part, parts }, notifications.length, firing.length), lines: [] };
+    const text = {
+      title: titleOf(formatLocalTime(dueAt, timezone), { part, parts }, notifications.length, firing.length),
+      lines: [],
+    };
     const payload = renderPayload({
       notification_id: notificationId,
       type: 'alert.digest',
@@ -77,10 +81,10 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function titleOf(dueAt: string, { part, parts }: Part, alerts: number, firing: number): string {
+function titleOf(dueTime: string, { part, parts }: Part, alerts: number, firing: number): string {
   const where = parts === 1 ? '' : `, part ${part} of ${parts}`;
   const resolved = alerts - firing;
   const also = resolved === 0 ? '' : `, ${resolved} closed`;
   const count = firing === 0 ? `${counted(resolved, 'alert')} closed` : `${counted(firing, 'alert')} open${also}`;
-  return `Daily summary of ${formatMinute(dueAt)} UTC${where}: ${count}`;
+  return `Daily summary of ${dueTime}${where}: ${count}`;
 }

@@ -7,7 +7,7 @@ import type { Facts } from './facts/facts.ts';
 import { grouped, roundedForecast, signed } from './facts/names.ts';
 import { baselineMonth, forecast, monthCredits, monthOf, placeOf, settled, subjectOf } from './facts/phrases.ts';
 import { linesOf, type MessageText } from './message.ts';
-import { eventWords, readWords } from './sentence.ts';
+import { eventWords, monthWords, readWords } from './sentence.ts';
 
 const MAX_NAMED = 3;
 /** Events that begin a condition. */
@@ -29,7 +29,7 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
   const isEnd = hasEnded(all);
   return {
     title: isEnd ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${togetherWords(all)}`,
-    lines: linesOf([...(isEnd ? [whyOfMany(all)] : addsOfMany(rule, all)), readWords(first)]),
+    lines: linesOf([...(isEnd ? [whyOfMany(all)] : addsOfMany(rule, all)), readWords(first), monthWords(first)]),
   };
 }
 

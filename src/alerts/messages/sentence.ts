@@ -1,9 +1,10 @@
 import { DAY_MS } from '../../core/durations.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { localDay } from '../../core/time-zone.ts';
 import { causeMessage } from '../rules/message.ts';
 import { RULE_TABLE, type SystemRule, type UsageRule, usageKind, usageRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
-import { aboutAmount, amountWords, dateName, named } from './facts/names.ts';
+import { aboutAmount, amountWords, momentName, named } from './facts/names.ts';
 import { isOpenMonth, monthOf, placeOf, titleSubject } from './facts/phrases.ts';
 import { linesOf, type MessageText } from './message.ts';
 
@@ -21,7 +22,9 @@ function usageText({ message }: UsageRule, facts: Facts): MessageText {
   const { title, figures, causes = [] } = message.found(facts);
   return {
     title: `${titleSubject(facts)}: ${title}`,
-    lines: linesOf([eventWords(facts), ...figures, readWords(facts)], causes, [costWords(facts, message.cost)]),
+    lines: linesOf([eventWords(facts), ...figures, readWords(facts), monthWords(facts)], causes, [
+      costWords(facts, message.cost),
+    ]),
   };
 }
 
@@ -56,9 +59,16 @@ export function eventWords(facts: Facts): string {
 }
 
 /** When figures were read that are older than a day. */
-export function readWords({ period, read_at, created_at }: Facts): string {
+export function readWords(facts: Facts): string {
+  const { period, read_at, created_at } = facts;
   if (period === null || read_at === null || Date.parse(created_at) - Date.parse(read_at) < DAY_MS) return '';
-  return `Figures as of ${dateName(read_at, created_at)}.`;
+  return `Figures as of ${momentName(read_at, facts)}.`;
+}
+
+/** Explains the month of a message that the reader's calendar dates in another one. */
+export function monthWords({ period, created_at, time_zone }: Facts): string {
+  const isOtherMonth = localDay(created_at, time_zone).slice(0, 7) !== created_at.slice(0, 7);
+  return period !== null && isOtherMonth ? 'Billing months are in UTC.' : '';
 }
 
 /** Returns the name of the failing part of a system alert, or of its workspace. */

@@ -1,5 +1,4 @@
 import { isoTime } from '../../core/clock.ts';
-import { DAY_MS } from '../../core/durations.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
@@ -9,7 +8,7 @@ import { groupMessages } from '../messages/group.ts';
 import type { MadeMessage, Rendered } from '../messages/message-parts.ts';
 import { renderPayload } from '../messages/notification.ts';
 import { GROUPED, isOutlier } from '../pipeline/group.ts';
-import { type ChannelRoute, hourOf, type Notifying, nextSummaryMs } from '../pipeline/route.ts';
+import { type ChannelRoute, type Notifying, summarySlot } from '../pipeline/route.ts';
 import { stopsReading } from '../rules/rules.ts';
 import { mostBytesOf } from './channel-states.ts';
 import { moveDelivery, writeDelivery } from './deliveries.ts';
@@ -142,8 +141,9 @@ class ChannelComposer {
       due.map((one) => this.#render(one)),
       {
         channel: this.#route.channel,
+        timezone: this.#route.timezone,
         // Several digest hours may have been missed; this is the latest one.
-        dueAt: isoTime(nextSummaryMs(hourOf(this.#route), this.#nowMs) - DAY_MS),
+        dueAt: isoTime(summarySlot(this.#route, this.#nowMs).latestMs),
         at: this.#at,
         head: headOfChain(this.#connection),
         mostBytes: this.#mostBytes,

@@ -58,6 +58,8 @@ export interface ChannelPolicy {
   passedLimits: readonly bigint[];
   /** A reminder is due this long after the last message while the alert is not acknowledged; null: never. */
   remindAfterMs: number | null;
+  /** Returns the first time from `atMs` on at which reminders are allowed, in milliseconds since the epoch. */
+  remindFromMs: (atMs: number) => number;
 }
 
 export type NotifyDecision =
@@ -141,15 +143,14 @@ function remainingIntervalMs(
 function decideReminder(
   { acknowledged }: CurrentAlert,
   last: LastNotification | null,
-  { remindAfterMs }: ChannelPolicy,
+  { remindAfterMs, remindFromMs }: ChannelPolicy,
   nowMs: number,
 ): NotifyDecision {
   if (acknowledged) return suppress('acknowledged');
   if (remindAfterMs === null || last === null || !last.open) return suppress('notified');
   const sinceMs = ageMs(last.atMs, nowMs) ?? 0;
-  return sinceMs >= remindAfterMs
-    ? { event: 'reminder', notifiedCount: last.notifiedCount }
-    : suppress('notified', nowMs + remindAfterMs - sinceMs);
+  const dueMs = remindFromMs(Math.max(nowMs, nowMs + remindAfterMs - sinceMs));
+  return dueMs <= nowMs ? { event: 'reminder', notifiedCount: last.notifiedCount } : suppress('notified', dueMs);
 }
 
 /** Decides about a system alert that begins and ends repeatedly; null if it does not flap. */

@@ -1,3 +1,4 @@
+import { nextActiveMs, type TimeIntervals } from '../../core/time-intervals.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import {
   type ChannelPolicy,
@@ -45,6 +46,7 @@ export function runPipeline(
     silence,
     passedLimits,
     // A settled month leaves nothing to do.
+    remindFromMs: (atMs) => nextActiveMs(reminderTimes(route), atMs),
     remindAfterMs: alert.severity === 'critical' && alert.level !== 'settled' ? (route.remindAfterMs ?? null) : null,
   };
   const decision = decideNotification(current, last, policy, nowMs);
@@ -57,4 +59,9 @@ export function runPipeline(
     groupAt: () => (event === null ? null : groups.until(alert, route.channel, event)),
   });
   return { decision, pending };
+}
+
+/** Returns the working hours in which a channel gets reminders. */
+function reminderTimes({ remindWeekdays, remindHours, timezone }: ChannelRoute): TimeIntervals {
+  return { weekdays: remindWeekdays ?? null, hours: remindHours ?? null, daysOfMonth: null, timeZone: timezone };
 }

@@ -1,12 +1,16 @@
 import type { ChannelConfig, RouteConfig } from '../../config/channel-types.ts';
 import type { Config } from '../../config/types.ts';
+import { createSlotFinder, type SlotSpan } from '../../core/cron.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
+import { UTC } from '../../core/time-zone.ts';
 import { RULE_TABLE } from '../rules/rules.ts';
 
 /** A channel with its routing; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
   channel: string;
+  /** IANA time zone of the daily summary, reminders and dates. */
+  timezone: string;
   /** Base address of the pages. */
   publicUrl?: string;
   /** Key that signs links which need no token. */
@@ -16,14 +20,19 @@ export interface ChannelRoute extends RouteConfig {
 const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' };
 
 /** Without any configured channel, alerts at least reach the log. */
-export function channelsOf({ alerts }: Config): readonly ChannelConfig[] {
-  return alerts.channels.length > 0 ? alerts.channels : [{ type: 'log', name: 'log' }];
+export function channelsOf({ alerts, timezone }: Config): readonly ChannelConfig[] {
+  return alerts.channels.length > 0 ? alerts.channels : [{ type: 'log', name: 'log', timezone }];
 }
 
 /** The routes of the configured channels, in the order of the configuration. */
 export function routesOf(channels: readonly ChannelConfig[], publicUrl: string | null = null): ChannelRoute[] {
   const pages = publicUrl === null ? {} : { publicUrl };
-  return channels.map(({ name, route = EVERYTHING }) => ({ channel: name, ...route, ...pages }));
+  return channels.map(({ name, timezone = UTC, route = EVERYTHING }) => ({
+    channel: name,
+    timezone,
+    ...route,
+    ...pages,
+  }));
 }
 
 /** The channels of the process that evaluates alerts, and the time at which it does, in milliseconds since the epoch. */
@@ -57,17 +66,24 @@ export function fitsAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, text));
 }
 
-/** Hour of follow-ups (UTC) without a `digest_hour`. */
+/** Hour of follow-ups without a `digest_hour`, by the channel's clock. */
 const FOLLOW_UP_HOUR = 7;
 
-export function hourOf({ digestHour }: ChannelRoute): number {
-  return digestHour ?? FOLLOW_UP_HOUR;
-}
+const summaryFinders = new Map<string, (nowMs: number) => SlotSpan | null>();
 
-/** When the next digest after this moment is due, in milliseconds since the epoch. */
-export function nextSummaryMs(hour: number, nowMs: number): number {
-  const today = new Date(nowMs).setUTCHours(hour, 0, 0, 0);
-  return today > nowMs ? today : today + 86_400_000;
+/**
+ * Returns the latest and the next daily summary of a channel, in milliseconds since the epoch: one a day, at an hour of
+ * its own clock.
+ */
+export function summarySlot({ digestHour, timezone }: Pick<ChannelRoute, 'digestHour' | 'timezone'>, nowMs: number) {
+  const cron = `0 ${digestHour ?? FOLLOW_UP_HOUR} * * *`;
+  const key = `${cron} ${timezone}`;
+  const finder = summaryFinders.get(key) ?? createSlotFinder({ cron, timezone });
+  summaryFinders.set(key, finder);
+  const span = finder(nowMs);
+  // Every day has each hour, or the time at which it was skipped.
+  if (span === null) throw new Error(`no daily summary at ${key}`);
+  return { latestMs: span.slotMs, nextMs: span.nextMs };
 }
 
 /** Returns the rules that no channel takes in a workspace, by severity. Channels limited to some tenants do not count. */

@@ -5,7 +5,7 @@ import { usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { failuresTakenOver } from './backoff.ts';
 import type { LastNotification, NotifyDecision } from './decide.ts';
-import { type ChannelRoute, hourOf, nextSummaryMs } from './route.ts';
+import { type ChannelRoute, summarySlot } from './route.ts';
 
 /** The notification of an alert that a channel is still to get, and when. */
 export type PendingNotification = Pick<
@@ -79,5 +79,5 @@ export function digestTime(
     : level === 'settled' && usageKind(rule)?.levels?.settledGoesToDigest === true;
   const urgent = ends ? last?.atOnce === true : severity === 'critical';
   const waits = (isFollowUp && route.followUps === 'digest') || (!urgent && route.digestHour !== null);
-  return waits ? isoTime(nextSummaryMs(hourOf(route), nowMs)) : null;
+  return waits ? isoTime(summarySlot(route, nowMs).nextMs) : null;
 }

@@ -1,12 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
 import { fullName, type RuleName } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
+import { activeUntilMs } from '../../core/time-intervals.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { silences } from '../../ledger/store/schema/alert-tables.ts';
 import { and, asc, eq, gt, isNull, lte, or, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { findsGrowth, isSystemRule } from '../rules/rules.ts';
 import { compareFigures } from '../state/alert-figures.ts';
-import { activeUntilMs } from './time-intervals.ts';
 
 /** The facts of an alert that silences and plans are matched against. */
 export interface SilenceSubject {

@@ -1,5 +1,6 @@
 import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
+import { UTC } from '../../core/time-zone.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -31,8 +32,11 @@ export interface AlertMoments {
   now: AlertMoment;
 }
 
-/** Returns the last notification and the present state of alerts. Data shared by a workspace is read once. */
-export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMoments {
+/**
+ * Returns the last notification and the present state of alerts, whose sentences give dates by the clock of a zone. Data
+ * shared by a workspace is read once.
+ */
+export function alertMoments(connection: LedgerDb, timezone = UTC): (alert: AlertRow) => AlertMoments {
   const readAtOf = oncePerKey((workspaceKey: number | null) => {
     const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
     const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
@@ -55,7 +59,7 @@ export function alertMoments(connection: LedgerDb): (alert: AlertRow) => AlertMo
     });
     const event = state === 'resolved' ? 'closed' : 'opened';
     const { revision, notifiedCount } = row;
-    const place = { route: { channel: '' }, event, revision, notifiedCount } as const;
+    const place = { route: { channel: '', timezone }, event, revision, notifiedCount } as const;
     const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
     // The reason of an end was decided once; later figures may differ.
     if (event === 'closed' && notified?.notification.type === 'alert.resolved')

@@ -1,5 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import type { RuleName } from '../../core/text/alert-words.ts';
+import { isActiveAt, type TimeIntervals } from '../../core/time-intervals.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts, alertTransitions, silences } from '../../ledger/store/schema/alert-tables.ts';
 import {
@@ -18,7 +19,6 @@ import {
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { covers, type SilencePattern } from '../pipeline/silence.ts';
-import { isActiveAt, type TimeIntervals } from '../pipeline/time-intervals.ts';
 import { NOTIFIABLE_CHANGES } from '../state/alert-change.ts';
 
 const COLUMNS = {

@@ -1,9 +1,9 @@
-import { formatIntervals } from '../../alerts/pipeline/time-intervals.ts';
 import type { MutePreview, SilenceRow } from '../../alerts/queries/silences.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { formatIntervals } from '../../core/time-intervals.ts';
 import { addPlan, addSilence, PREVIEW_DAYS } from '../../operations/alerts/add-silence.ts';
 import { endSilence } from '../../operations/alerts/end-silence.ts';
 import { listSilences } from '../../operations/alerts/list-silences.ts';
@@ -110,7 +110,10 @@ function createMuteCommand(name: string, description: string): CliCommand {
     .option('--weekdays <list>', 'only on these days, such as sat,sun or mon-fri')
     .option('--hours <span>', 'only in these hours, such as 22:00-06:00; a night counts to the day on which it starts')
     .option('--days-of-month <list>', 'only on these days of a month, such as 1-3,last')
-    .option('--time-zone <name>', 'time zone of days and hours, such as Europe/Berlin (default: UTC)')
+    .option(
+      '--time-zone <name>',
+      'time zone of days and hours, such as Europe/Berlin (default: that of the configuration)',
+    )
     .option('--reason <text>', 'reason (required)')
     .option(...BY_OPTION);
 }

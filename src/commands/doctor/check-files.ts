@@ -22,7 +22,7 @@ export function checkBackups({ backup }: Pick<Config, 'backup'>): DoctorFinding[
 }
 
 export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number): DoctorFinding[] {
-  return exports.map(({ name, folder, cron }) => {
+  return exports.map(({ name, folder, cron, timezone }) => {
     const { at, eventSeq } = readExportState(folder, name);
     const { failing } = readExportStatus({ folder, name });
     if (failing !== null) {
@@ -32,7 +32,9 @@ export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number
     }
     if (cron === null)
       return ok('exports', eventSeq === null ? 'waiting for the first close' : 'written after each close', name);
-    const isLate = dueSlot(cron, at, nowMs) !== null && dueSlot(cron, at, nowMs - EXPORT_LATE_AFTER_MS) !== null;
+    const schedule = { cron, timezone };
+    const isLate =
+      dueSlot(schedule, at, nowMs) !== null && dueSlot(schedule, at, nowMs - EXPORT_LATE_AFTER_MS) !== null;
     if (isLate) {
       const last = at === null ? 'no file was written yet' : `the last file is from ${at}, and a later one is due`;
       return warn('exports', last, 'start the daemon: it writes the file', name);

@@ -1,7 +1,7 @@
 import { channelsOf, routesOf, unroutedRules } from '../../alerts/pipeline/route.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
-import { timesAfter } from '../../core/cron.ts';
+import { type CronSchedule, timesAfter } from '../../core/cron.ts';
 import { ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
@@ -245,7 +245,7 @@ function checkSchedule({ workspaces, ledger }: Config, nowMs: number): DoctorFin
   const known = queryLedger(ledger.path, requestsOfRuns, new Map<string, number>());
   const demands = workspaces.map((workspace): Demand => {
     const requests = Math.max(MIN_REQUESTS_PER_RUN, known.get(workspace.id) ?? 0);
-    return { workspace, perSecond: (requests * 1000) / usualIntervalMs(workspace.cron, nowMs) };
+    return { workspace, perSecond: (requests * 1000) / usualIntervalMs(workspace, nowMs) };
   });
   const byHost = Map.groupBy(demands, ({ workspace }) => new URL(workspace.baseUrl).host);
   return [...byHost].flatMap(([host, sharing]) => {
@@ -267,8 +267,8 @@ function tooDense(host: string, wanted: number, rate: number, demands: readonly 
 }
 
 /** Returns the median interval between coming slots, in milliseconds. The median ignores a night without slots. */
-function usualIntervalMs(cron: string, nowMs: number): number {
-  const slots = timesAfter(cron, nowMs);
+function usualIntervalMs(schedule: CronSchedule, nowMs: number): number {
+  const slots = timesAfter(schedule, nowMs);
   const times = Array.from({ length: CRON_SAMPLE_SLOTS }, () => slots.next().value ?? nowMs);
   const intervals = times.slice(1).map((time, index) => time - (times[index] ?? time));
   return intervals.toSorted((a, b) => a - b)[Math.floor(intervals.length / 2)] ?? Number.POSITIVE_INFINITY;

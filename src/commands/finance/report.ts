@@ -25,10 +25,10 @@ export function reportCommand(cli: CliContext): CliCommand {
 
 async function writeReport(cli: CliContext, context: Context, options: ReportOptions): Promise<void> {
   const period = options.period === undefined ? undefined : parsePeriod(options.period, '--period');
-  const { id: workspaceId, alerts } = chooseWorkspace(context.config, options.workspace);
+  const { id: workspaceId, timezone, alerts } = chooseWorkspace(context.config, options.workspace);
   noteOtherRates(cli, context);
   const { connection } = context.reader();
-  const request = { workspaceId, period, nowMs: context.clock.now(), budgets: alerts.budgets ?? [] };
+  const request = { workspaceId, period, nowMs: context.clock.now(), timezone, budgets: alerts.budgets ?? [] };
   const data = connection.transaction(() => readPageData(connection, request))();
   if (data === null) throw unknownPeriod(period ?? 'any month', workspaceId);
   const [{ createCharts }, { pageHtml }] = await Promise.all([

@@ -4,8 +4,20 @@ import { RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { nonPublicKind } from '../../net/public-address.ts';
-import { channelAddressRule, hostRule, mailboxRule } from '../rules.ts';
-import { caFile, camelCased, nullable, obeys, partial, type ReportFault, refineAll, secret, some } from './kinds.ts';
+import { channelAddressRule, hostRule, hoursRule, mailboxRule, weekdaysRule } from '../rules.ts';
+import {
+  caFile,
+  camelCased,
+  nullable,
+  obeys,
+  partial,
+  type ReportFault,
+  refineAll,
+  secret,
+  some,
+  timezone,
+  timezoneRemedy,
+} from './kinds.ts';
 
 const TYPE_REMEDY = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
 
@@ -41,7 +53,7 @@ const routeSettings = {
   ),
   digest_hour: nullable(
     integerBetween(0, 23),
-    'Give the hour of the daily summary in UTC, or remove the line for none',
+    'Give the hour of the daily summary, 0 to 23, or remove the line for none',
   ),
   follow_ups: setting(
     z.enum(['digest', 'at_once']),
@@ -49,6 +61,14 @@ const routeSettings = {
     'digest',
   ),
   remind_after_hours: setting(integerBetween(1, 720), 'Give hours from 1 to 720, or remove the line for no reminders'),
+  remind_weekdays: setting(
+    obeys(nonEmptyString, weekdaysRule),
+    'Give the days of reminders, such as mon-fri or sat,sun, or remove the line for every day',
+  ),
+  remind_hours: setting(
+    obeys(nonEmptyString, hoursRule),
+    "Give the hours of reminders, such as '08:00-18:00', or remove the line for all hours",
+  ),
 };
 
 export const routeSchema = z.object(routeSettings).transform(({ remind_after_hours: hours, rules, ...settings }) => {
@@ -63,7 +83,11 @@ export const routeSchema = z.object(routeSettings).transform(({ remind_after_hou
 
 const called = { name: setting(nonEmptyString, 'Give a name that people will recognize, or remove the line') };
 
-const routed = { ...called, ...partial(routeSettings) };
+const routed = {
+  ...called,
+  timezone: setting(timezone, timezoneRemedy('the one at the top')),
+  ...partial(routeSettings),
+};
 
 const sending = {
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
@@ -140,6 +164,10 @@ function checkChannel(channel: Record<PropertyKey, unknown>, report: ReportFault
   if (channel.secret !== undefined && channel.secrets !== undefined) {
     report(['secrets'], 'conflicts with secret: only one of the two may be set', 'Keep one of the two');
   }
+  for (const key of ['remind_weekdays', 'remind_hours']) {
+    if (channel[key] === undefined || channel.remind_after_hours !== undefined) continue;
+    report([key], 'is set, but remind_after_hours is missing', 'Add `remind_after_hours:`, or remove the line');
+  }
   const { user, password } = channel;
   if (user !== undefined && password === undefined) report(['password'], 'is missing, but user is set');
   if (password !== undefined && user === undefined) report(['user'], 'is missing, but password is set');
@@ -185,7 +213,7 @@ type ChannelInFile = Exclude<z.output<typeof channel>, { type: 'heartbeat' }>;
 
 function resolveChannel(given: ChannelInFile, name: string) {
   const followUps = given.follow_ups ?? (given.type === 'pagerduty' ? 'at_once' : undefined);
-  const routed = camelCased({ name, route: routeOf({ ...given, follow_ups: followUps }) });
+  const routed = camelCased({ name, timezone: given.timezone, route: routeOf({ ...given, follow_ups: followUps }) });
   if (given.type === 'log') return { type: given.type, ...routed };
   const { allow_private, timeout_seconds, ca_file: ca } = given;
   const sent = { ...routed, ...camelCased({ allow_private, timeout_ms: timeout_seconds * 1000, ca }) };

@@ -85,7 +85,7 @@ export const exportFile = refineAll(
       .enum([...FINANCE_VIEWS, ...FINANCE_VIEWS.map((view) => `finance_${view}` as const), 'focus'])
       .describe('Give a view of the ledger such as usage or charges, or focus'),
     format: setting(z.enum(['csv', 'json', 'ndjson', 'xlsx', 'parquet']), 'Choose the kind of the files', 'csv'),
-    cron: setting(cron, 'Give five fields in UTC, such as "0 6 * * *", or write `after: close` instead'),
+    cron: setting(cron, 'Give five fields, such as "0 6 * * *", or write `after: close` instead'),
     after: setting(z.enum(['close']), 'Write `after: close`, or give a `cron:` instead'),
     period: setting(z.enum(['current', 'previous']), 'Choose current or previous, or remove the line for all months'),
     workspace: setting(nonEmptyString, "Give a workspace's id, or remove the line for every workspace"),
@@ -105,7 +105,7 @@ export const exportFile = refineAll(
     ...settings,
     /** The view without `finance_`; `focus` is not a view of the ledger. */
     view,
-    /** Five-field cron expression in UTC; null: after a period has been closed. */
+    /** Five-field cron expression; null: after a period has been closed. */
     cron: after === 'close' ? null : (cron ?? '0 6 * * *'),
     /** The month of a scheduled export; null: all months of the view. */
     period: period ?? (view === 'focus' ? ('previous' as const) : null),

@@ -4,6 +4,7 @@ import { isCurrency, parseMinor } from '../../core/money.ts';
 import { groupOf, listOf } from '../../core/text/path.ts';
 import { ROLES } from '../../core/text/roles.ts';
 import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { UTC } from '../../core/time-zone.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { proxyRule, type Rule, redisRule } from '../rules.ts';
 import { channelName, channels } from './channels.ts';
@@ -19,6 +20,8 @@ import {
   reportDuplicates,
   secret,
   some,
+  timezone,
+  timezoneRemedy,
 } from './kinds.ts';
 import { outlet } from './outlets.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
@@ -185,6 +188,7 @@ const settings = z.strictObject({
   ),
   http: http.prefault({}).describe('Write `http:` with indented `host:`, `port:` and `token:` below it'),
   redis_allow_plain: setting(flag, 'Write true if the network to Redis is private, or remove the line'),
+  timezone: setting(timezone, timezoneRemedy('UTC'), UTC),
   proxy: setting(
     obeys(z.string().trim(), proxyRule),
     'Give an address such as http://proxy.example.com:3128, none for no proxy, or remove the line',

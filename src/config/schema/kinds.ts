@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
 import { described, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
-import { addressRule, cronRule, type Rule, secretRule } from '../rules.ts';
+import { addressRule, cronRule, type Rule, secretRule, timezoneRule } from '../rules.ts';
 
 /** For schemas that are used once: compiling one takes longer than interpreting it. */
 export const READ_ONCE = { jitless: true } as const;
@@ -16,7 +16,13 @@ export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Ru
 export const secret = obeys(z.string(), secretRule);
 export const cron = obeys(nonEmptyString, cronRule);
 export function cronRemedy(example: string): string {
-  return `Give five fields in UTC: minute, hour, day, month, weekday, such as "${example}"`;
+  return `Give five fields: minute, hour, day, month, weekday, such as "${example}"`;
+}
+
+export const timezone = obeys(nonEmptyString, timezoneRule);
+/** Returns the remedy of a time zone; `otherwise` is the zone that applies without the line. */
+export function timezoneRemedy(otherwise: string): string {
+  return `Give the IANA name of a time zone, such as Europe/Berlin, or remove the line for ${otherwise}`;
 }
 
 /** An address without a trailing slash, because paths are appended to it. */

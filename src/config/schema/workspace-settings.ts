@@ -13,6 +13,8 @@ import {
   partial,
   READ_ONCE,
   some,
+  timezone,
+  timezoneRemedy,
   type Written,
 } from './kinds.ts';
 
@@ -110,8 +112,9 @@ export const workspaceSettings = {
   signing: signingSettings
     .prefault({})
     .describe('Write `signing:` with indented settings below it, or remove it for the defaults'),
-  cron: shown(cron, cronRemedy('*/15 * * * *'), '*/15 * * * *', 'when to read; five fields, UTC'),
+  cron: shown(cron, cronRemedy('*/15 * * * *'), '*/15 * * * *', 'when to read; five fields'),
   reconcile_cron: shown(cron, cronRemedy('17 3 * * 0'), '17 3 * * 0', 'when to read the whole history'),
+  timezone: setting(timezone, timezoneRemedy('the one at the top')),
   lookback_periods: countSetting('months', 0, 120, 2, 'months before the open one that are read, too'),
   settle_hours: countSetting('hours', 0, 1440, 48, 'after its end; then a month can be closed'),
   per_page: countSetting('records', 1, 100, 100, '1 to 100'),

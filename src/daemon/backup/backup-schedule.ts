@@ -46,7 +46,7 @@ export function startBackupSchedule({
   clock,
   logger,
 }: BackupScheduleOptions): PeriodicTask {
-  const { cron, keep, folder, to } = backup;
+  const { keep, folder, to } = backup;
   const folders = openFolders({ crashed: 'backup_crashed' });
   const place = backupPlace(backup, folders, clock);
   const health = healthOf('backup', clock, reportHealth);
@@ -85,7 +85,7 @@ export function startBackupSchedule({
   };
   const makeIfDue = async (stopping: AbortSignal): Promise<void> => {
     const nowMs = clock.now();
-    const isDue = (): boolean => dueSlot(cron, last || null, nowMs) !== null;
+    const isDue = (): boolean => dueSlot(backup, last || null, nowMs) !== null;
     if ((!isDue() && unrotated === null) || restUntilMs > clock.monotonic()) return;
     const name = backupName(nowMs);
     const before = last;

@@ -210,9 +210,9 @@ interface DueContext {
 }
 
 function listDue(wanted: ExportConfig, state: ExportState, { ids, closesAfter, nowMs }: DueContext): Due[] {
-  const { cron, period, workspaceId, keep } = wanted;
+  const { cron, timezone, period, workspaceId, keep } = wanted;
   if (cron !== null) {
-    if (dueSlot(cron, state.at, nowMs) === null) return [];
+    if (dueSlot({ cron, timezone }, state.at, nowMs) === null) return [];
     const of = period === null ? null : addPeriods(periodAt(nowMs), period === 'current' ? 0 : -1);
     const workspaceIds = workspaceId === null ? ids : [workspaceId];
     return [{ occasion: { at: isoTime(nowMs) }, period: of, workspaceIds, onlyThese: workspaceId !== null }];

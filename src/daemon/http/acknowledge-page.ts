@@ -9,6 +9,7 @@ import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { inertText } from '../../core/text/inert-text.ts';
+import { formatLocalTime } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { HTML_TYPE, pageOf } from '../../reports/page/page-parts.ts';
 
@@ -18,6 +19,8 @@ export interface AcknowledgePageOptions {
   linkKey: string | null;
   acknowledge(request: AcknowledgeRequest): Promise<unknown>;
   clock: WallClock;
+  /** Returns the IANA time zone of the pages. */
+  timezone: () => string;
 }
 
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
@@ -35,7 +38,7 @@ type LinkParams = Record<'id' | 'episode' | 'channel' | 'signature', string>;
  * scanners follow links; POST acknowledges. A link works while its alert is open.
  */
 export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePageOptions): void {
-  const { connection, linkKey, acknowledge, clock } = options;
+  const { connection, linkKey, acknowledge, clock, timezone } = options;
   app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))));
   });
@@ -52,7 +55,9 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
   app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
     const open = openOf(request);
     if (open === null) return reply.code(404).send({ error: 'not_found' });
-    return open.length === 0 ? answer(reply, 410, EXPIRED_PAGE) : answer(reply, 200, alertPage(connection, open));
+    return open.length === 0
+      ? answer(reply, 410, EXPIRED_PAGE)
+      : answer(reply, 200, alertPage({ connection, timezone: timezone() }, open));
   });
   app.post(ACKNOWLEDGE_ROUTE, async (request, reply) => {
     const open = openOf(request);
@@ -61,7 +66,7 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
     const { id, channel } = request.params as LinkParams;
     const { name = '', note = '' } = request.body as { name?: string; note?: string };
     const by = Array.from(inertText(name.trim())).slice(0, MAX_NAME_CHARACTERS).join('');
-    if (by === '') return answer(reply, 400, alertPage(connection, open, 'Enter your name.'));
+    if (by === '') return answer(reply, 400, alertPage({ connection, timezone: timezone() }, open, 'Enter your name.'));
     if (open.some(({ alert }) => alert.state === 'firing')) {
       const who = `${by} (link sent to ${channel})`;
       try {
@@ -91,8 +96,12 @@ function isOpenState(state: string): boolean {
 
 const EXPIRED_PAGE = pageOf('Link expired', '<p>The alert has ended, or its message is no longer stored.</p>');
 
-function alertPage(connection: LedgerDb, open: readonly AlertRecord[], fault = ''): string {
-  const momentsOf = alertMoments(connection);
+function alertPage(
+  { connection, timezone }: { connection: LedgerDb; timezone: string },
+  open: readonly AlertRecord[],
+  fault = '',
+): string {
+  const momentsOf = alertMoments(connection, timezone);
   const sections = open.map((record) => {
     const { notification } = momentsOf(record.alert).now;
     const rows = alertFacts(notification).map(
@@ -100,7 +109,7 @@ function alertPage(connection: LedgerDb, open: readonly AlertRecord[], fault = '
     );
     const seen = record.transitions.findLast(({ change }) => change === 'acknowledged');
     const isSeen = record.alert.state === 'acknowledged' && seen !== undefined;
-    const who = isSeen ? `<p>Acknowledged by ${htmlText(seen.actor)}, ${htmlText(seen.at)}.</p>` : '';
+    const who = isSeen ? `<p>Acknowledged by ${htmlText(seen.actor)}, ${formatLocalTime(seen.at, timezone)}.</p>` : '';
     const facts = open.length === 1 ? `<table>${rows.join('\n')}</table>` : '';
     return `<p>${htmlText(notification.summary)}</p>\n${facts}${who}`;
   });

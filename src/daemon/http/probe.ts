@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
+import { type CronSchedule, scheduleText } from '../../core/cron.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { SEVERITIES } from '../../core/text/alert-words.ts';
@@ -43,9 +44,10 @@ export function createHealthProbe(
   /** Monotonic time since which this daemon has read each workspace. */
   const knownMs = new Map(context.config.workspaces.map(({ id }) => [id, clock.monotonic()]));
   const limits = new Map<string, number>();
-  const limitOf = (cron: string): number => {
-    const limitMs = limits.get(cron) ?? staleAfterMs(cron, clock.now());
-    limits.set(cron, limitMs);
+  const limitOf = (schedule: CronSchedule): number => {
+    const key = scheduleText(schedule);
+    const limitMs = limits.get(key) ?? staleAfterMs(schedule, clock.now());
+    limits.set(key, limitMs);
     return limitMs;
   };
   const factsOf = syncFactsReader(connection);
@@ -61,13 +63,14 @@ export function createHealthProbe(
     writeFault: () => context.writerFault ?? ledgerFault(context.config.ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();
-      return context.config.workspaces.map(({ id, cron, runMinutes }) => {
+      return context.config.workspaces.map((workspace) => {
+        const { id, runMinutes } = workspace;
         const facts = factsOf(id);
         const sinceMs = knownMs.get(id) ?? clock.monotonic();
         knownMs.set(id, sinceMs);
         const upMs = clock.monotonic() - sinceMs;
         const { lastCompleteRunAtMs, lastAttemptAtMs } = facts;
-        const bounds = { staleAfterMs: limitOf(cron), runMs: runMinutes * 60_000 };
+        const bounds = { staleAfterMs: limitOf(workspace), runMs: runMinutes * 60_000 };
         const waitingSinceMs = waitingWhileUp(id, lastAttemptAtMs);
         const stale = isStale(facts, { waitingSinceMs, upMs }, bounds, nowMs);
         return { workspaceId: id, lastCompleteRunAtMs, staleAfterMs: bounds.staleAfterMs, stale };

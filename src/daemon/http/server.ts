@@ -324,6 +324,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
       linkKey: linkKeyOf(checkpointKeyFile),
       acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).acknowledgeAlert(request),
       clock,
+      timezone: () => context.config.timezone,
     },
   });
 }

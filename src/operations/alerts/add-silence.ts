@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import type { SilenceRequest } from '../../alerts/actions.ts';
-import { checkIntervals, type TimeIntervals } from '../../alerts/pipeline/time-intervals.ts';
 import { alertRecord } from '../../alerts/queries/alert-record.ts';
 import { anyTenantFits, mutePreview } from '../../alerts/queries/silences.ts';
 import { requireAlerts } from '../../alerts/state/alert-store.ts';
+import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { InputError } from '../../core/errors.ts';
 import { fullName, RULES } from '../../core/text/alert-words.ts';
+import { checkIntervals, type TimeIntervals } from '../../core/time-intervals.ts';
+import { UTC } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { actorText, type Changed, change, type Scope } from '../operation.ts';
 import { requireText } from '../required-text.ts';
@@ -34,7 +36,7 @@ const muteShape = {
   days_of_month: pattern.optional().describe('only on these days of a month, such as 1-3,last'),
   time_zone: pattern
     .optional()
-    .describe('the time zone of days and hours, such as Europe/Berlin; UTC if it is missing'),
+    .describe('the time zone of days and hours, such as Europe/Berlin; that of the configuration if it is missing'),
   reason: z.string().max(MAX_REASON_CHARACTERS).describe('the reason'),
 };
 
@@ -164,7 +166,7 @@ function muteRequest(
     workspaceId,
     period: input.period ?? subject?.period ?? '*',
     ...spanOf(input, nowMs),
-    times: intervalsOf(input),
+    times: intervalsOf(input, timezoneOf(scope.context.config, workspaceId)),
     by: actorText(scope.actor),
   };
 }
@@ -181,15 +183,17 @@ function spanOf({ from, until }: MuteInput, nowMs: number): { beginsMs: number |
   );
 }
 
-function intervalsOf({ weekdays, hours, days_of_month: daysOfMonth, time_zone: timeZone }: MuteInput): TimeIntervals {
-  const times = {
-    weekdays: weekdays ?? null,
-    hours: hours ?? null,
-    daysOfMonth: daysOfMonth ?? null,
-    timeZone: timeZone ?? null,
-  };
+function intervalsOf(input: MuteInput, timezone: string): TimeIntervals {
+  const { weekdays = null, hours = null, days_of_month: daysOfMonth = null, time_zone: timeZone = null } = input;
+  const times = { weekdays, hours, daysOfMonth, timeZone };
   checkIntervals(times);
-  return times;
+  const isRecurring = weekdays !== null || hours !== null || daysOfMonth !== null;
+  return isRecurring && timeZone === null && timezone !== UTC ? { ...times, timeZone: timezone } : times;
+}
+
+/** Returns the time zone of a workspace; the one at the top of the configuration for all workspaces. */
+function timezoneOf({ workspaces, timezone }: Config, workspaceId: string | null): string {
+  return workspaces.find(({ id }) => id === workspaceId)?.timezone ?? timezone;
 }
 
 const MAX_CREDIT_DIGITS = 18;

@@ -1,6 +1,7 @@
 import { BudgetTable, budgetUse } from '../../alerts/rules/budget/budget-table.ts';
 import type { Budget } from '../../config/types.ts';
 import { addPeriods, type Period, periodAt, periodRange } from '../../core/period.ts';
+import { UTC } from '../../core/time-zone.ts';
 import { creditPricer, forecastMonth, type MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodEvents } from '../../ledger/store/schema/billing-tables.ts';
@@ -38,6 +39,8 @@ export interface PageRequest {
   workspaceId: string;
   period?: string | undefined;
   nowMs: number;
+  /** IANA time zone of the moments on the page; absent: UTC. Months and days of usage are in UTC. */
+  timezone?: string;
   budgets: readonly Budget[];
 }
 
@@ -46,6 +49,7 @@ export interface PageData extends PageAlerts {
   workspaceName: string;
   period: string;
   state: string;
+  timezone: string;
   asOf: string | null;
   complete: boolean;
   origin: PageOrigin;
@@ -89,7 +93,7 @@ interface MonthRow {
  */
 export function readPageData(
   connection: LedgerDb,
-  { workspaceId, period: wanted, nowMs, budgets }: PageRequest,
+  { workspaceId, period: wanted, nowMs, timezone = UTC, budgets }: PageRequest,
 ): PageData | null {
   const all = <Row>(sql: string, ...values: unknown[]): Row[] =>
     connection
@@ -137,6 +141,7 @@ export function readPageData(
     workspaceName: workspace.name,
     period,
     state,
+    timezone,
     asOf,
     complete: last.complete === 1n,
     origin: readOrigin(connection, workspaceId),
@@ -158,7 +163,7 @@ export function readPageData(
     }),
     days: dailyCredits(connection, last, rows.at(-2) ?? null),
     tenants,
-    ...openAlerts(connection, { workspaceId, nowMs }, PAGE_ROWS),
+    ...openAlerts(connection, { workspaceId, nowMs, timezone }, PAGE_ROWS),
     margins: readMargins(connection, { workspaceId, period, limit: PAGE_ROWS / 2, nameOf }),
     adjustments: all<{ tenant_id: string; corrects: string; credits: bigint; at: string }>(
       `SELECT tenant_id, corrects_period AS corrects, credits_delta AS credits, recorded_at AS at

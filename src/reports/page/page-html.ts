@@ -1,6 +1,7 @@
 import { formatMinor, minorDigits } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
 import { counted } from '../../core/text/words.ts';
+import { formatLocalTime, localDay } from '../../core/time-zone.ts';
 import type { MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import { type Charts, type Outline, sparkline } from './charts.ts';
@@ -44,7 +45,8 @@ export function pageHtml(data: PageData, charts: Charts, links: PageLinks | null
 }
 
 function workspaceFacts(data: PageData): string {
-  const { workspaceId, state, asOf, complete, totals, tenantCounts, forecast } = data;
+  const { workspaceId, state, timezone, asOf, complete, totals, tenantCounts, forecast } = data;
+  const readAt = asOf === null ? 'never' : formatLocalTime(asOf, timezone);
   const proof = complete ? 'verified as complete after its end' : 'not read since its end';
   const ended = state === 'open' ? 'The month is not over.' : `The month is ${htmlText(state)}, ${proof}.`;
   const money = data.money
@@ -58,7 +60,7 @@ function workspaceFacts(data: PageData): string {
       : ` Forecast for the month: <strong>${formatAmounts(forecast)}</strong>.`;
   const tenantsText = `for ${counted(count, 'tenant')}`;
   return `<p class="lead"><strong>${state === 'open' ? `Month to date: ${all}` : all}</strong> ${tenantsText}${comparisonWords(data)}. ${ended}${forecastText}</p>
-<p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(asOf ?? 'never')}</p>`;
+<p class="quiet">Workspace ${htmlText(workspaceId)}, as of ${htmlText(readAt)}</p>`;
 }
 
 function formatAmounts({ credits, money }: MonthForecast): string {
@@ -222,10 +224,14 @@ function tenantsSection({ tenants, months }: PageData, links: PageLinks | null):
 /** Alerts shown at first. The rest is folded. */
 const ALERTS_AT_A_GLANCE = 5;
 
-export function alertsSection({ alerts, moreAlerts }: PageAlerts): string {
+export function alertsSection({ alerts, moreAlerts, timezone }: PageAlerts & Pick<PageData, 'timezone'>): string {
   if (alerts.length === 0) return section('Open alerts', '<p>No open alerts.</p>');
   const sentences = alerts.map(({ severity, state, since, muted, summary }) => {
-    const notes = [since === null ? '' : `since ${since.slice(0, 10)}`, state === 'acknowledged' ? state : '', muted];
+    const notes = [
+      since === null ? '' : `since ${localDay(since, timezone)}`,
+      state === 'acknowledged' ? state : '',
+      muted,
+    ];
     const quiet = `<span class="quiet">${htmlText(notes.filter((word) => word).join(', '))}</span>`;
     return `<li><strong>${htmlText(severity)}</strong>: ${htmlText(summary)} ${quiet}</li>`;
   });
@@ -238,8 +244,13 @@ export function alertsSection({ alerts, moreAlerts }: PageAlerts): string {
   return section('Open alerts', `${first}${folded}`);
 }
 
-export function adjustmentsSection({ adjustments }: Pick<PageData, 'adjustments'>): string {
+export function adjustmentsSection({ adjustments, timezone }: Pick<PageData, 'adjustments' | 'timezone'>): string {
   if (adjustments.length === 0) return section('Adjustments', '<p>No adjustments in this month.</p>');
-  const rows = adjustments.map(({ name, corrects, credits, at }): PageCell[] => [name, corrects, credits, at]);
+  const rows = adjustments.map(({ name, corrects, credits, at }): PageCell[] => [
+    name,
+    corrects,
+    credits,
+    formatLocalTime(at, timezone),
+  ]);
   return section('Adjustments', tableHtml(['Tenant', 'Corrects', 'Credits', 'Recorded'], rows));
 }

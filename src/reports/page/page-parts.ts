@@ -158,12 +158,12 @@ export interface PageAlerts {
  */
 export function openAlerts(
   connection: LedgerDb,
-  subject: { workspaceId: string; tenantId?: string; nowMs: number },
+  { timezone, ...subject }: { workspaceId: string; tenantId?: string; nowMs: number; timezone: string },
   limit: number,
 ): PageAlerts {
   const open = alertRows(connection, { states: 'open', ...subject });
   const rows = open.filter(({ rule }) => subject.tenantId === undefined || rule !== 'margin');
-  const momentsOf = alertMoments(connection);
+  const momentsOf = alertMoments(connection, timezone);
   const alerts = rows.slice(0, limit).map((alert): AlertSentence => {
     return {
       severity: alert.severity,

@@ -1,4 +1,5 @@
 import { periodAt } from '../../core/period.ts';
+import { UTC } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenants.ts';
@@ -8,7 +9,10 @@ import { openAlerts, readOrigin } from './page-parts.ts';
 const TENANT_PAGE_ROWS = 20;
 
 export interface TenantPageData
-  extends Pick<PageData, 'workspaceId' | 'period' | 'months' | 'money' | 'days' | 'alerts' | 'moreAlerts' | 'origin'> {
+  extends Pick<
+    PageData,
+    'workspaceId' | 'period' | 'timezone' | 'months' | 'money' | 'days' | 'alerts' | 'moreAlerts' | 'origin'
+  > {
   tenantId: string;
   name: string;
   externalRef: string | null;
@@ -36,7 +40,7 @@ interface TenantMonthRow {
  */
 export function readTenantPage(
   connection: LedgerDb,
-  { workspaceId, tenantId, period: wanted, nowMs }: Omit<PageRequest, 'budgets'> & { tenantId: string },
+  { workspaceId, tenantId, period: wanted, nowMs, timezone = UTC }: Omit<PageRequest, 'budgets'> & { tenantId: string },
 ): TenantPageData | null {
   const all = <Row>(sql: string, ...values: unknown[]): Row[] =>
     connection
@@ -69,6 +73,7 @@ export function readTenantPage(
   const [current, previous] = [byDay(period), byDay(months.at(-2))];
   return {
     workspaceId,
+    timezone,
     tenantId,
     name,
     period,
@@ -94,7 +99,7 @@ export function readTenantPage(
        FROM finance_charge_lines WHERE workspace_id = ? AND tenant_id = ? AND period = ? ORDER BY line_number NULLS LAST`,
       period,
     ),
-    ...openAlerts(connection, { workspaceId, tenantId, nowMs }, TENANT_PAGE_ROWS),
+    ...openAlerts(connection, { workspaceId, tenantId, nowMs, timezone }, TENANT_PAGE_ROWS),
     adjustments: all<{ corrects: string; credits: bigint; at: string }>(
       `SELECT corrects_period AS corrects, credits_delta AS credits, recorded_at AS at FROM finance_adjustments
        WHERE workspace_id = ? AND tenant_id = ? AND booked_period = ? ORDER BY recorded_at DESC LIMIT ${TENANT_PAGE_ROWS}`,

@@ -1,5 +1,6 @@
 import { formatMinor } from '../../core/money.ts';
 import { htmlText } from '../../core/text/html-text.ts';
+import { formatLocalTime } from '../../core/time-zone.ts';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import type { Charts } from './charts.ts';
 import { adjustmentsSection, alertsSection, moneySection, paceSection } from './page-html.ts';
@@ -65,9 +66,9 @@ function linesSection({ lines }: TenantPageData): string {
   return section('Charges', tableHtml(['Line', 'Credits', 'Amount', 'Rate card'], rows));
 }
 
-function entriesSection({ entries }: TenantPageData): string {
+function entriesSection({ entries, timezone }: TenantPageData): string {
   const rows = entries.map(({ at, period, kind, delta, after }): PageCell[] => [
-    at,
+    formatLocalTime(at, timezone),
     period,
     kind,
     figureCell(formatSigned(delta)),

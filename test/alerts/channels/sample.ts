@@ -30,6 +30,7 @@ export function jumpFacts(changes: Partial<NotificationInput> = {}): Notificatio
     closed_because: null,
     began_at: '2026-02-20T12:00:00.000Z',
     read_at: '2026-02-20T12:00:00.000Z',
+    time_zone: 'UTC',
     alert_id: 'alert_1',
     rule: 'jump',
     cause: null,

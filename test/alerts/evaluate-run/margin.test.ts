@@ -57,7 +57,7 @@ test('another currency, or no cost card, is no loss', async () => {
 
 test('a channel for some tenants is sent margin only if its rules name it', () => {
   const alert = { rule: 'margin', severity: 'warning', workspaceId: 'ws-1', tenantId: 'acme' } as const;
-  const isTold = (route: object) => takes({ channel: 'one', ...routeSchema.parse(route) }, alert);
+  const isTold = (route: object) => takes({ channel: 'one', timezone: 'UTC', ...routeSchema.parse(route) }, alert);
   expect(isTold({})).toBe(true);
   expect(isTold({ tenants: ['acme'] })).toBe(false);
   expect(isTold({ tenants: ['acme'], rules: ['margin'] })).toBe(true);

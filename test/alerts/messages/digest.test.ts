@@ -19,7 +19,7 @@ type Facts = NonNullable<Parameters<typeof jumpFacts>[0]>;
 
 const HEAD = { seq: 12, digest: 'ab'.repeat(32) };
 const WHEN = {
-  channel: 'finance',
+  ...{ channel: 'finance', timezone: 'UTC' },
   dueAt: '2026-02-21T07:00:00.000Z',
   at: '2026-02-21T07:00:12.000Z',
   head: HEAD,
@@ -64,6 +64,13 @@ const alertsOf = (digest: Summary): string[] =>
   read(digest).alerts.map(({ alert_id }: { alert_id: string }) => alert_id);
 
 describe('a daily summary', () => {
+  it('gives its time by the clock of its channel', () => {
+    const summary = (timezone: string) =>
+      read(only(dailySummaries([held('alert_a', DROP)], { ...WHEN, timezone }))).summary;
+    expect(summary('UTC')).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert firing.');
+    expect(summary('America/New_York')).toBe('Daily summary of 2026-02-21 02:00 UTC-5: 1 alert firing.');
+  });
+
   it('carries every notification whole, in an item an alert', () => {
     const first = held('alert_a', DROP);
     const digest = only(dailySummaries([first, held('alert_b', DROP)], WHEN));

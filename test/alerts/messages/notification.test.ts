@@ -34,6 +34,7 @@ describe('a notification', () => {
       began_at: '2026-02-20T12:00:00.000Z',
       read_at: '2026-02-20T12:00:00.000Z',
       created_at: '2026-02-20T12:00:00.000Z',
+      time_zone: 'UTC',
       link: null,
       acknowledge_link: null,
       title: 'acme (ws-123): 180,000 credits in February, limit 150,000',

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { compose } from '../../../src/alerts/outbox/compose-due.ts';
-import { nextSummaryMs, routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { routesOf, summarySlot } from '../../../src/alerts/pipeline/route.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/channel-types.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
@@ -157,7 +157,7 @@ test('two senders compose one digest, and one that dies after composing loses no
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
-  const dueMs = nextSummaryMs(7, world.clock.now());
+  const dueMs = summarySlot({ digestHour: 7, timezone: 'UTC' }, world.clock.now()).nextMs;
   const connections = [openForWriting(world.config.ledger.path), openForWriting(world.config.ledger.path)];
   onTestFinished(() => {
     for (const connection of connections) connection.close();

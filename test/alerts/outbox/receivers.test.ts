@@ -392,3 +392,27 @@ test('critical and not acknowledged: a reminder every four hours where set, unti
   deliver(TAKEN);
   expect(heard()).toEqual(['opened', 'reminder', 'reminder', 'closed']);
 });
+
+test('a reminder that falls due at night or at the weekend waits for the working hours of its channel', async () => {
+  const { state, look, deliver, heard, pass } = await world();
+  const [first] = ROUTES as readonly ChannelRoute[];
+  if (first === undefined) throw new Error('no route');
+  const working = { remindWeekdays: 'mon-fri', remindHours: '08:00-18:00', timezone: 'Europe/Berlin' };
+  state.channels = [{ ...first, ...working, remindAfterMs: 4 * HOUR_MS }];
+  look(JUMPS);
+  deliver(TAKEN);
+  // Friday, 20 March: 13:00 in Berlin. The first reminder is due at 17:00, the next one at 21:00.
+  const heardAfter = (ms: number) => {
+    pass(ms);
+    deliver(TAKEN);
+    return heard();
+  };
+  expect(heardAfter(4 * HOUR_MS)).toEqual(['opened', 'reminder']);
+  expect(heardAfter(4 * HOUR_MS)).toEqual(['opened', 'reminder']);
+  expect(heardAfter(24 * HOUR_MS)).toEqual(['opened', 'reminder']);
+  // Monday, 07:59 in Berlin, a minute later, and in the afternoon of the day.
+  state.nowMs = Date.parse('2026-03-23T06:59:00Z');
+  expect(heardAfter(0)).toEqual(['opened', 'reminder']);
+  expect(heardAfter(60_000)).toEqual(['opened', 'reminder', 'reminder']);
+  expect(heardAfter(4 * HOUR_MS)).toEqual(['opened', 'reminder', 'reminder', 'reminder']);
+});

@@ -37,7 +37,10 @@ const TOLD: LastNotification = {
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
 const FINAL: Partial<CurrentAlert> = { level: 'settled', isFinal: true, severity: 'warning' };
-const OPEN: ChannelPolicy = { routed: true, inhibitedBy: null, silence: null, passedLimits: [], remindAfterMs: null };
+const OPEN: ChannelPolicy = {
+  ...{ routed: true, inhibitedBy: null, silence: null, passedLimits: [] },
+  ...{ remindAfterMs: null, remindFromMs: (atMs: number) => atMs },
+};
 const SILENCE = { id: 'silence_1', untilMs: NOW + DAY_MS };
 
 /** What a receiver hears, as one word; in brackets why it hears nothing. */

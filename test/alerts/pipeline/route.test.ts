@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextSummaryMs, routesOf, takes, unroutedRules } from '../../../src/alerts/pipeline/route.ts';
+import { routesOf, summarySlot, takes, unroutedRules } from '../../../src/alerts/pipeline/route.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 
 const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };
 
 test('a channel without a route is sent everything at once', () => {
   const routes = routesOf([{ type: 'log', name: 'log' }]);
-  expect(routes).toEqual([{ channel: 'log', ...ROUTE }]);
+  expect(routes).toEqual([{ channel: 'log', timezone: 'UTC', ...ROUTE }]);
   expect(unroutedRules(routes, 'ws-1')).toEqual([]);
 });
 
@@ -99,14 +99,15 @@ test.each([
   ['2026-03-20T07:00:00.000Z', '2026-03-21T07:00:00.000Z'],
   ['2026-12-31T23:00:00.000Z', '2027-01-01T07:00:00.000Z'],
 ])('at %s the daily summary of seven o’clock is due at %s', (now, due) => {
-  expect(new Date(nextSummaryMs(7, Date.parse(now))).toISOString()).toBe(due);
+  expect(new Date(summarySlot({ digestHour: 7, timezone: 'UTC' }, Date.parse(now)).nextMs).toISOString()).toBe(due);
 });
 
 test('the next digest is the first full hour of that number after any moment', () => {
   const times = fc.integer({ min: 0, max: 4_102_444_800_000 });
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 23 }), times, (hour, nowMs) => {
-      const due = nextSummaryMs(hour, nowMs);
+      const { latestMs, nextMs: due } = summarySlot({ digestHour: hour, timezone: 'UTC' }, nowMs);
+      expect(latestMs).toBe(due - 86_400_000);
       expect(due - nowMs).toBeGreaterThan(0);
       expect(due - nowMs).toBeLessThanOrEqual(86_400_000);
       expect(new Date(due).toISOString().slice(11)).toBe(`${String(hour).padStart(2, '0')}:00:00.000Z`);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { notifications } from '../../support/messages.ts';
-import { createWorld, FIRST, parseJson, SECOND } from '../world.ts';
+import { createWorld, FIRST, parseJson, SECOND, workspaceSettings } from '../world.ts';
 import { jumpOfGlobex } from './jump-of-globex.ts';
 
 // cspell:ignore jmup
@@ -165,6 +165,20 @@ it('the list of silences fits 80 columns, says what each mutes, and cuts no id',
   expect(wide).toContain('growth of tenant a* up to 500,000');
   expect(wide).toContain('all alerts');
   expect(wide).toContain(' 2026-03-01 ');
+});
+
+it('a recurring silence follows the clock of its workspace, or the one at the top', async () => {
+  const world = await createWorld(FIRST);
+  await jumpOfGlobex(world);
+  world.configure({ timezone: 'Europe/Berlin', workspaces: [workspaceSettings(world.sandbox, FIRST)] });
+  const zones = async (...options: string[]) => {
+    const { out } = await world.run('alerts', 'silence', ...IN_FORCE, ...options, '--json');
+    const id = parseJson(out).silence_id;
+    return world.query(`SELECT time_zone FROM silences WHERE silence_id = '${id}'`);
+  };
+  expect(await zones('--hours', '22:00-06:00')).toEqual([{ time_zone: 'Europe/Berlin' }]);
+  expect(await zones('--hours', '22:00-06:00', '--time-zone', 'UTC')).toEqual([{ time_zone: 'UTC' }]);
+  expect(await zones()).toEqual([{ time_zone: null }]);
 });
 
 it('a silence may begin later and repeat, and is listed with when', async () => {

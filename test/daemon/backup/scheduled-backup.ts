@@ -28,7 +28,7 @@ export async function prepareBackup(): Promise<ScheduledBackup> {
   const start = (): PeriodicTask => {
     const schedule = startBackupSchedule({
       ledgerPath,
-      backup: { cron: '0 2 * * *', keep: 3, folder, to: null },
+      backup: { cron: '0 2 * * *', timezone: 'UTC', keep: 3, folder, to: null },
       reportHealth: async (detail) => void told.push(detail),
       clock,
       logger,

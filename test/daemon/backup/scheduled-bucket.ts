@@ -45,6 +45,7 @@ export async function prepare(records = [usageRecord('a', 100)]): Promise<Schedu
     view: 'usage',
     format: 'csv',
     cron: '0 6 * * *',
+    timezone: 'UTC',
     period: null,
     workspaceId: null,
     folder,
@@ -58,7 +59,7 @@ export async function prepare(records = [usageRecord('a', 100)]): Promise<Schedu
     lines,
     told,
     startBackups(more = {}) {
-      const backup = { cron: '0 2 * * *', keep: 3, folder, to: server.place('ledger-1/'), ...more };
+      const backup = { cron: '0 2 * * *', timezone: 'UTC', keep: 3, folder, to: server.place('ledger-1/'), ...more };
       return started(startBackupSchedule({ ledgerPath, backup, reportHealth, clock, logger }));
     },
     startExports() {

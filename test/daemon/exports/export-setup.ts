@@ -35,7 +35,7 @@ export async function prepare(...wanted: Partial<ExportConfig>[]) {
   const exports = wanted.map(
     (one): ExportConfig => ({
       ...{ name: 'usage', view: 'usage', format: 'csv', cron: '0 6 * * *', period: null },
-      ...{ workspaceId: null, folder, to: null, keep: 3 },
+      ...{ timezone: 'UTC', workspaceId: null, folder, to: null, keep: 3 },
       ...one,
     }),
   );

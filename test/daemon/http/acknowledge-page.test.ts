@@ -20,6 +20,7 @@ async function scene() {
     linkKey: KEY,
     acknowledge: async (request: Parameters<typeof acknowledgeAlert>[1]) => acknowledgeAlert(connection, request),
     clock: { now: () => state.nowMs },
+    timezone: () => 'UTC',
   };
   const server = await serve({ acknowledging });
   const open = async (link: string, init: RequestInit = {}) => {

@@ -57,17 +57,17 @@ function probed(
 }
 
 test('the longest pause includes nights and weekends', () => {
-  expect(longestPauseMs('* * * * *', NOON)).toBe(MINUTE_MS);
-  expect(longestPauseMs('*/15 * * * *', NOON)).toBe(15 * MINUTE_MS);
-  expect(longestPauseMs('20,0 * * * *', NOON)).toBe(40 * MINUTE_MS);
-  expect(longestPauseMs('*/10 9-17 * * *', NOON)).toBe(15 * HOUR_MS + 10 * MINUTE_MS);
-  expect(longestPauseMs('30 4 * * *', NOON)).toBe(24 * HOUR_MS);
+  expect(longestPauseMs({ cron: '* * * * *', timezone: 'UTC' }, NOON)).toBe(MINUTE_MS);
+  expect(longestPauseMs({ cron: '*/15 * * * *', timezone: 'UTC' }, NOON)).toBe(15 * MINUTE_MS);
+  expect(longestPauseMs({ cron: '20,0 * * * *', timezone: 'UTC' }, NOON)).toBe(40 * MINUTE_MS);
+  expect(longestPauseMs({ cron: '*/10 9-17 * * *', timezone: 'UTC' }, NOON)).toBe(15 * HOUR_MS + 10 * MINUTE_MS);
+  expect(longestPauseMs({ cron: '30 4 * * *', timezone: 'UTC' }, NOON)).toBe(24 * HOUR_MS);
   // From Friday 17:59 to Monday 9:00, seen from a Tuesday too.
   for (const nowMs of [NOON, NOON + 4 * 24 * HOUR_MS]) {
-    expect(longestPauseMs('* 9-17 * * 1-5', nowMs)).toBe(63 * HOUR_MS + MINUTE_MS);
+    expect(longestPauseMs({ cron: '* 9-17 * * 1-5', timezone: 'UTC' }, nowMs)).toBe(63 * HOUR_MS + MINUTE_MS);
   }
-  expect(longestPauseMs('0 0 1 * *', NOON)).toBe(31 * 24 * HOUR_MS);
-  expect(longestPauseMs('0 0 1 1 *', NOON)).toBe(366 * 24 * HOUR_MS);
+  expect(longestPauseMs({ cron: '0 0 1 * *', timezone: 'UTC' }, NOON)).toBe(31 * 24 * HOUR_MS);
+  expect(longestPauseMs({ cron: '0 0 1 1 *', timezone: 'UTC' }, NOON)).toBe(366 * 24 * HOUR_MS);
 });
 
 test('a workspace is stale when its last complete run is older than two pauses and a minute', async () => {

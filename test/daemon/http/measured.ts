@@ -61,6 +61,7 @@ export function overviewOf(some: Partial<Overview> = {}): Overview {
   return {
     version: '1.2.3',
     nowMs: NOON,
+    timezone: 'UTC',
     uptimeSeconds: 3600,
     faults: [],
     workspaces: [lineOf()],

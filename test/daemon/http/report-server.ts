@@ -30,7 +30,11 @@ export async function serve(tenants: readonly string[] = ['acme', HOSTILE], work
   await publish(connection, records);
   const clock = testClock(NOON + 60_000);
   const reports = {
-    workspaces: () => workspaces.map((id) => ({ id, name: `Name of ${id}`, alerts: { budgets: BUDGETS } as never })),
+    workspaces: () =>
+      workspaces.map((id) => ({
+        ...{ id, name: `Name of ${id}`, timezone: 'UTC' },
+        alerts: { budgets: BUDGETS } as never,
+      })),
     maker: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
     clock,
   };

@@ -15,7 +15,7 @@ const DEFAULTS = workspaceSchema.parse({
 
 /** A workspace as the configuration has it, read from `url`. */
 export function workspaceConfig(url: string, own: Partial<WorkspaceConfig> & { id: string }): WorkspaceConfig {
-  return { ...DEFAULTS, baseUrl: url, embedUrl: url, ...own };
+  return { ...DEFAULTS, timezone: 'UTC', baseUrl: url, embedUrl: url, ...own };
 }
 
 /** A configuration in which nothing but the place of the ledger is set, without workspaces. */
@@ -25,6 +25,7 @@ export function plainConfig(path: string): Config {
     ledger: { path, retentionDays: 400 },
     workers: 64,
     redisUrl: null,
+    timezone: 'UTC',
     proxy: null,
     http: {
       host: '127.0.0.1',

@@ -55,6 +55,8 @@ export interface Notification {
   /** Time of the reading, ISO-8601 UTC; null for system alerts. */
   read_at: string | null;
   created_at: string;
+  /** IANA time zone of the channel, in which the sentence gives dates of moments. Months and days of usage are in UTC. */
+  time_zone: string;
   /** The page about it; null where `http.public_url` is not set. */
   link: string | null;
   /** Link to the page that acknowledges the alert without another token; null without `http.public_url`, and for an end. */

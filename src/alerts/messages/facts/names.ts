@@ -2,6 +2,8 @@ import { DAY_MS } from '../../../core/durations.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { withThousands } from '../../../core/text/words.ts';
+import { localDay } from '../../../core/time-zone.ts';
+import type { Facts } from './facts.ts';
 
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
@@ -83,6 +85,11 @@ export function dayName(period: string, day: number, at: string): string {
 /** The same of a day or a moment in ISO-8601. */
 export function dateName(date: string, at: string): string {
   return dayName(date.slice(0, 7), Number(date.slice(8, 10)), at);
+}
+
+/** The day of a moment on the calendar of the channel. */
+export function momentName(at: string, { created_at, time_zone }: Pick<Facts, 'created_at' | 'time_zone'>): string {
+  return dateName(localDay(at, time_zone), localDay(created_at, time_zone));
 }
 
 export function daysOf(period: Period): number {

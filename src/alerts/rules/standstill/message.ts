@@ -1,11 +1,11 @@
-import { dateName } from '../../messages/facts/names.ts';
+import { momentName } from '../../messages/facts/names.ts';
 import type { UsageMessage } from '../message.ts';
 
 export const standstillMessage: UsageMessage = {
-  found({ evidence, created_at }) {
-    const since = evidence.detail === null ? '' : ` since ${dateName(evidence.detail, created_at)}`;
+  found(facts) {
+    const { detail } = facts.evidence;
     return {
-      title: `no tenant has used anything${since}`,
+      title: `no tenant has used anything${detail === null ? '' : ` since ${momentName(detail, facts)}`}`,
       figures: ['Longer than any pause of the workspace in the four weeks before.'],
       causes: ['Its metering has probably stopped: ask the service.'],
     };

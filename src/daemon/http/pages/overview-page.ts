@@ -2,9 +2,11 @@ import { mutedWords } from '../../../alerts/messages/muted.ts';
 import { isOfMonthEnd } from '../../../alerts/messages/sentence.ts';
 import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
 import { alertRows } from '../../../alerts/queries/alerts.ts';
+import { isoTime } from '../../../core/clock.ts';
 import { withTimeout } from '../../../core/deadline.ts';
 import { htmlText } from '../../../core/text/html-text.ts';
 import { counted } from '../../../core/text/words.ts';
+import { formatLocalTime, localDay } from '../../../core/time-zone.ts';
 import { createSlotHistory } from '../../../freshness/schedules.ts';
 import { syncFactsReader } from '../../../freshness/staleness.ts';
 import {
@@ -57,8 +59,8 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; mar
 
 /** Renders the page `/` as one read-only document without scripts. */
 export function overviewPage(overview: Overview): string {
-  const { version, nowMs, uptimeSeconds, workspaces, alerts, hiddenAlerts } = overview;
-  const at = `${new Date(nowMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  const { version, nowMs, timezone, uptimeSeconds, workspaces, alerts, hiddenAlerts } = overview;
+  const at = formatLocalTime(isoTime(nowMs), timezone);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -85,7 +87,7 @@ ${
         ['Severity', 'Since', 'Summary', '#Credits at stake', 'Alert'],
         alerts.map((alert) => [
           `<span class="firm ${alert.severity === 'critical' ? 'bad' : 'odd'}">${alert.severity}</span>`,
-          `<span class="firm">${htmlText((alert.first_fired_at ?? '').slice(0, 10))}</span>`,
+          `<span class="firm">${alert.first_fired_at === null ? '' : localDay(alert.first_fired_at, timezone)}</span>`,
           `${htmlText(alert.summary)}${quietText(alert)}`,
           stakeText(alert),
           `<code>${htmlText(alert.alert_id)}</code>`,
@@ -209,16 +211,18 @@ export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceL
 
 export async function readOverview(context: Context, probe: HealthProbe, measured: Measurements) {
   const { clock, version } = context;
+  const { timezone } = context.config;
   const { connection } = context.reader();
   const nowMs = clock.now();
   const queues = probe.redisUp()
     ? await withTimeout(probe.queueCounts(), OVERVIEW_QUEUE_DEADLINE_MS).catch(() => null)
     : null;
   const open = alertRows(connection, { states: 'open', nowMs });
-  const momentsOf = alertMoments(connection);
+  const momentsOf = alertMoments(connection, timezone);
   return {
     version,
     nowMs,
+    timezone,
     uptimeSeconds: process.uptime(),
     faults: readinessFaults(probe),
     workspaces: sortWorstFirst(readWorkspaces(context, probe)),

@@ -131,7 +131,7 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions) {
 }
 
 export interface ReportPagesOptions {
-  workspaces: () => readonly Pick<WorkspaceConfig, 'id' | 'name' | 'alerts'>[];
+  workspaces: () => readonly Pick<WorkspaceConfig, 'id' | 'name' | 'timezone' | 'alerts'>[];
   maker: ReturnType<typeof createReportMaker>;
   clock: WallClock;
 }
@@ -155,7 +155,8 @@ export function addReportPages(
     }
     if (found === undefined) return reply.code(404).send({ error: 'not_found', hint: 'name a configured workspace' });
     const budgets = found.alerts.budgets ?? [];
-    const order = { workspaceId: found.id, period, tenantId, nowMs: clock.now(), budgets };
+    const { id: workspaceId, timezone } = found;
+    const order = { workspaceId, period, tenantId, nowMs: clock.now(), timezone, budgets };
     try {
       const html = await maker.page(order);
       if (html !== null) return reply.type(HTML_TYPE).send(html);

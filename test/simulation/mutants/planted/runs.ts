@@ -55,8 +55,8 @@ export const RUNS: Planted = {
     ],
     'stale-too-soon': [
       'a workspace counts as stale before its next slot has come',
-      'return 2 * longestPauseMs(cron, nowMs) + STALE_GRACE_MS;',
-      'return longestPauseMs(cron, nowMs) / 4 + STALE_GRACE_MS;',
+      'return 2 * longestPauseMs(schedule, nowMs) + STALE_GRACE_MS;',
+      'return longestPauseMs(schedule, nowMs) / 4 + STALE_GRACE_MS;',
     ],
   },
   'src/ledger/journal/runs/fail-run.ts': {

@@ -1,9 +1,18 @@
-import { DAY_MS } from '../../core/durations.ts';
-import { InputError } from '../../core/errors.ts';
-import type { silences } from '../../ledger/store/schema/alert-tables.ts';
+import { DAY_MS } from './durations.ts';
+import { InputError } from './errors.ts';
+import { isTimeZone, UTC, wallClockMs } from './time-zone.ts';
 
-/** The recurring times at which a silence or plan is active, as stored; null: always. */
-export type TimeIntervals = Pick<typeof silences.$inferSelect, 'weekdays' | 'hours' | 'daysOfMonth' | 'timeZone'>;
+/** Recurring times by the clock of a zone, as people write them. A part that is null does not restrict them. */
+export interface TimeIntervals {
+  /** Days of the week, such as `mon-fri,sun`. */
+  weekdays: string | null;
+  /** Hours of the day, such as `22:00-06:00`. */
+  hours: string | null;
+  /** Days of the month, such as `1-3,last`. */
+  daysOfMonth: string | null;
+  /** The IANA name of the time zone; null: UTC. */
+  timeZone: string | null;
+}
 
 export const ALWAYS: TimeIntervals = { weekdays: null, hours: null, daysOfMonth: null, timeZone: null };
 
@@ -27,9 +36,7 @@ const MONTH_DAYS = ['last', ...Array.from({ length: 31 }, (_, index) => String(i
 /** Throws InputError if the times are invalid. */
 export function checkIntervals(times: TimeIntervals): void {
   parseTimes(times);
-  try {
-    localMs(0, times.timeZone);
-  } catch {
+  if (times.timeZone !== null && !isTimeZone(times.timeZone)) {
     throw new InputError(
       (nameOf) => `${nameOf('time_zone')} ${JSON.stringify(times.timeZone)} is not known`,
       'write it as Europe/Berlin',
@@ -51,10 +58,26 @@ export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number
   if (!isInside(parsed, localMs(nowMs, times.timeZone))) return null;
   if (Object.values(parsed).every((part) => part === null)) return endMs;
   const latestMs = Math.min(endMs, nowMs + MAX_SEARCH_MS);
-  let untilMs = nowMs;
-  do untilMs = (Math.floor(untilMs / QUARTER_MS) + 1) * QUARTER_MS;
-  while (untilMs < latestMs && isInside(parsed, localMs(untilMs, times.timeZone)));
-  return Math.min(untilMs, latestMs);
+  return Math.min(latestMs, changeMs(parsed, times.timeZone, nowMs, latestMs));
+}
+
+/**
+ * Returns the start of the next interval, to a quarter of an hour; `nowMs` inside an interval. Without one in the next
+ * 35 days it returns the end of that search.
+ */
+export function nextActiveMs(times: TimeIntervals, nowMs: number): number {
+  const parsed = parseTimes(times);
+  if (isInside(parsed, localMs(nowMs, times.timeZone))) return nowMs;
+  return changeMs(parsed, times.timeZone, nowMs, nowMs + MAX_SEARCH_MS);
+}
+
+/** Returns the next quarter of an hour at which the times begin or end, at the latest the first one after `latestMs`. */
+function changeMs(parsed: ParsedIntervals, timeZone: string | null, nowMs: number, latestMs: number): number {
+  const isInsideNow = isInside(parsed, localMs(nowMs, timeZone));
+  let atMs = nowMs;
+  do atMs = (Math.floor(atMs / QUARTER_MS) + 1) * QUARTER_MS;
+  while (atMs < latestMs && isInside(parsed, localMs(atMs, timeZone)) === isInsideNow);
+  return atMs;
 }
 
 /** Formats the times as ` on sat,sun, 22:00-06:00 (Europe/Berlin)`; empty if they are always active. */
@@ -78,25 +101,9 @@ function isInside({ weekdays, hours, daysOfMonth }: ParsedIntervals, atMs: numbe
   return daysOfMonth === null || daysOfMonth.includes(day.getUTCDate()) || (isLast && daysOfMonth.includes(LAST));
 }
 
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-/** Returns the local time of a zone as if it were UTC. */
 function localMs(atMs: number, timeZone: string | null): number {
-  if (timeZone === null) return atMs;
-  const clock = clocks.get(timeZone) ?? new Intl.DateTimeFormat('en-US', { ...CLOCK, timeZone });
-  clocks.set(timeZone, clock);
-  const parts = Object.fromEntries(clock.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
-  return Date.UTC(parts.year ?? 0, (parts.month ?? 1) - 1, parts.day ?? 1, parts.hour ?? 0, parts.minute ?? 0);
+  return wallClockMs(atMs, timeZone ?? UTC);
 }
-
-const CLOCK = {
-  hourCycle: 'h23',
-  year: 'numeric',
-  month: 'numeric',
-  day: 'numeric',
-  hour: 'numeric',
-  minute: 'numeric',
-} as const;
 
 function parseTimes({ weekdays, hours, daysOfMonth }: TimeIntervals): ParsedIntervals {
   return {

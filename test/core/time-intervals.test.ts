@@ -1,11 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  ALWAYS,
-  activeUntilMs,
-  checkIntervals,
-  formatIntervals,
-  isActiveAt,
-} from '../../../src/alerts/pipeline/time-intervals.ts';
+import { ALWAYS, activeUntilMs, checkIntervals, formatIntervals, isActiveAt } from '../../src/core/time-intervals.ts';
 
 const at = (text: string): number => Date.parse(text);
 const END = at('2027-01-01T00:00:00Z');
