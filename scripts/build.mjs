@@ -1,7 +1,7 @@
 // Builds `dist`, which is shipped, from `src` with rolldown, and the client's types with tsc. It starts from an empty folder,
 // so that a deleted module is never tested or shipped.
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
@@ -34,6 +34,8 @@ const STAND_INS = [
   [/\/commander\//, 'node:child_process', 'commander-child-process.mjs'],
   [/\/commander\//, 'node:process', 'commander-process.mjs'],
 ];
+/** Files that the pages of the console load as they are. */
+const CONSOLE_ASSETS = ['console.css', 'console.js'];
 /** A module that at least this many entries and commands use goes into one shared chunk: Node resolves, reads and links each file separately. */
 const MIN_USERS_OF_SHARED_CHUNK = 16;
 
@@ -45,6 +47,7 @@ rmSync(dist, { recursive: true, force: true });
 if (compileTypes()) {
   await Promise.all([writePageScript(), ...writeVerifiers(), ...writeThread(), writeCommands()]);
   chmodSync(join(dist, 'cli.js'), 0o755);
+  for (const name of CONSOLE_ASSETS) copyFileSync(join(src, 'daemon', 'console', 'assets', name), join(dist, name));
 }
 
 function compileTypes() {

@@ -124,7 +124,7 @@ process.exitCode = faults.length === 0 ? 0 : 1;
 
 function sourcesIn(folder) {
   return readdirSync(folder, { recursive: true })
-    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => join(folder, file));
 }
 

@@ -27,7 +27,7 @@ process.exitCode = faults.length === 0 ? 0 : 1;
 
 function checkRoom(room) {
   const folder = join(src, room);
-  const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith('.ts'));
+  const files = readdirSync(folder, { recursive: true }).filter((file) => /\.tsx?$/.test(file));
   const pointing = [];
   let comments = 0;
   for (const file of files) {

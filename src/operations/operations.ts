@@ -11,6 +11,7 @@ import { addLine } from './lines/add-line.ts';
 import { listLines } from './lines/list-lines.ts';
 import { revokeLine } from './lines/revoke-line.ts';
 import { closeMonth, closeMonths } from './months/close-month.ts';
+import { compareMonths, listMonths } from './months/list-months.ts';
 import { planMonth } from './months/plan-month.ts';
 import { reopenMonth } from './months/reopen-month.ts';
 import type { Operation } from './operation.ts';
@@ -50,6 +51,8 @@ export const OPERATIONS: readonly Operation[] = [
   importNames,
   editTenant,
   forgetTenant,
+  listMonths,
+  compareMonths,
   planMonth,
   closeMonth,
   closeMonths,

@@ -42,7 +42,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 /** Returns the HTTP status of an error. */
-function statusOf(error: AppError): number {
+export function statusOf(error: AppError): number {
   if (error instanceof ApiError) return error.status;
   const known = STATUSES[error.code];
   if (known !== undefined) return known;

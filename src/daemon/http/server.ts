@@ -3,6 +3,7 @@ import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { AcknowledgeRequest } from '../../alerts/actions.ts';
 import type { Config } from '../../config/types.ts';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { AppError, messageOf, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Redactor } from '../../core/text/redact.ts';
@@ -11,17 +12,23 @@ import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { isLoopbackHost, urlOf } from '../../net/local-address.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
-import { HTML_TYPE } from '../../reports/page/page-parts.ts';
 import type { Context } from '../../wiring/context.ts';
 import { API_PATH, type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
 import { callerOf } from '../api/callers.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
 import { enqueueManualRun } from '../manual-runs.ts';
 import { MCP_PATH } from '../mcp/mcp-routes.ts';
+import { addConsole } from '../console/console.tsx';
+import type { ConsoleOptions } from '../console/console-pages.ts';
+import { readWorkspaces } from '../console/overview/read-overview.ts';
+import { ASSETS_PATH } from '../console/shell/assets.ts';
+import { sendPage } from '../console/shell/render-page.ts';
+import { Sessions, type SessionToken } from '../console/sign-in/sessions.ts';
+import { SignInPage } from '../console/sign-in/sign-in-page.tsx';
+import { isSecure } from '../console/sign-in/sign-in-routes.tsx';
 import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
-import { type Overview, overviewPage, readOverview, readWorkspaces } from './pages/overview-page.ts';
 import { makePagesToken } from './pages-token.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
@@ -31,7 +38,7 @@ import { addReportPages, createReportMaker, type ReportPagesOptions } from './re
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */
 const MAX_PARAMETER_LENGTH = 12_288;
-/** Paths that need no token; the links in messages carry a signature. */
+/** Paths that need no token besides those of the console; the links in messages carry a signature. */
 const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 const METRICS_PATH = '/metrics';
 /** The name of whoever has the token of the pages. */
@@ -66,7 +73,6 @@ export interface HttpServerOptions {
   version: string;
   probe: HealthProbe;
   measured: Measurements;
-  overview: () => Promise<Overview>;
   queues: readonly Queue[];
   reports: ReportPagesOptions;
   /** The tokens of `http.tokens`. */
@@ -75,6 +81,10 @@ export interface HttpServerOptions {
   api: ApiOptions | null;
   /** Options of the page that acknowledges alerts; null: the page is not served. */
   acknowledging: AcknowledgePageOptions | null;
+  /** Options of the console; null: it is not served. */
+  console: Pick<ConsoleOptions, 'context' | 'publicUrl'> | null;
+  /** Measures how long a session lasts. */
+  sessionClock?: Pick<Clock, 'monotonic'>;
 }
 
 export interface HttpServer {
@@ -84,7 +94,7 @@ export interface HttpServer {
 }
 
 /**
- * Serves `/`, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens, and fails with
+ * Serves the console, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens, and fails with
  * `http_port` if it cannot. On a loopback address it answers only requests with a loopback Host header, even with a token.
  */
 export async function startHttp(options: HttpServerOptions): Promise<HttpServer> {
@@ -97,8 +107,14 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
     ...WITHOUT_SCHEMAS,
   });
   try {
-    addGuards(app, options);
+    const sessions = new Sessions(options.sessionClock ?? systemClock);
+    const tokens = (): SessionToken[] => [
+      ...options.apiTokens(),
+      { name: PAGES_CALLER, role: 'finance', token: options.token() },
+    ];
+    addGuards(app, { ...options, sessions, tokens });
     addPages(app, options);
+    if (options.console !== null) await addConsole(app, { ...options, ...options.console, sessions, tokens });
     addReportPages(app, options.reports);
     if (options.api !== null) await addApi(app, options.api);
     if (options.acknowledging !== null) addAcknowledgePage(app, options.acknowledging);
@@ -120,34 +136,40 @@ function refuseSchema(): never {
   throw new Error('a route has a schema, but the schema compilers are disabled: remove WITHOUT_SCHEMAS first');
 }
 
-function addGuards(app: FastifyInstance, options: HttpServerOptions): void {
-  const { host, token, apiTokens, openMetrics, logger } = options;
+interface GuardOptions extends HttpServerOptions {
+  sessions: Sessions;
+  tokens: () => readonly SessionToken[];
+}
+
+function addGuards(app: FastifyInstance, options: GuardOptions): void {
+  const { host, openMetrics, logger, sessions, tokens } = options;
   const loopback = isLoopbackHost(host);
   app.decorateRequest('caller', null);
+  app.decorateRequest('session', null);
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !isLoopbackHostHeader(request.headers.host)) {
       return refuse(request, reply, 421, 'unknown_host', 'use 127.0.0.1 or localhost as the host');
     }
     // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
-    const { url = '' } = request.routeOptions;
-    const open = OPEN_PATHS.includes(url) || (url === METRICS_PATH && openMetrics());
-    const known = [...apiTokens(), { name: PAGES_CALLER, role: 'finance' as const, token: token() }];
-    request.caller = callerOf(tokenOfRequest(request.headers, request.url), known);
-    if (!open && request.caller === null) {
-      reply.header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"']);
-      return refuse(
-        request,
-        reply,
-        401,
-        'unauthorized',
-        'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
-      );
-    }
-    // The link of `usage-ledger open`: a cookie keeps the token, so that it does not stay in the address bar or the history.
+    const { url = '', config } = request.routeOptions;
+    const open = OPEN_PATHS.includes(url) || config.access === 'open' || (url === METRICS_PATH && openMetrics());
+    const known = tokens();
+    const inLink = tokenOfLink(request);
+    // A token in the request says who asks; the session of a browser counts only without one.
+    const given = inLink ?? tokenOfHeader(request.headers);
+    if (given === null) request.session = sessions.find(request.headers.cookie, known);
+    request.caller = given === null ? (request.session?.caller ?? null) : callerOf(given, known);
+    if (!open && request.caller === null) return refuseStranger(request, reply, options);
+    // The link of `usage-ledger open`: it starts a session, so that the token does not stay in the address bar or the history.
     const clean = withoutToken(request.url);
-    if (!open && clean !== null) return reply.header('set-cookie', cookieOf(request)).redirect(clean, 303);
+    const token = known.find(({ name }) => name === request.caller?.name);
+    if (!open && clean !== null && token !== undefined) {
+      sessions.end(request.headers.cookie);
+      const cookie = sessions.start(token, { secure: isSecure(request.headers) });
+      return reply.header('set-cookie', cookie).redirect(clean, 303);
+    }
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (isRead || url === ACKNOWLEDGE_ROUTE) return;
+    if (isRead || config.access !== undefined || url === ACKNOWLEDGE_ROUTE) return;
     // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
     if (!url.startsWith(`${API_PATH}/`) && url !== MCP_PATH) {
       return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
@@ -164,18 +186,35 @@ function addGuards(app: FastifyInstance, options: HttpServerOptions): void {
   addCommonHandlers(app, logger, options.api?.context.redact);
 }
 
+/** Answers a request without a valid token: a browser gets the page that asks for one. */
+function refuseStranger(request: FastifyRequest, reply: FastifyReply, options: GuardOptions): FastifyReply {
+  const { authorization, accept = '' } = request.headers;
+  const isBrowser = authorization === undefined && accept.includes('text/html') && !isApi(request);
+  if (isBrowser && options.console !== null) {
+    const next = request.method === 'GET' ? (withoutToken(request.url) ?? request.url) : '/';
+    const fault = withoutToken(request.url) === null ? null : 'The token of this link is not valid.';
+    return sendPage(reply, SignInPage({ next, fault }), 401);
+  }
+  reply.header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"']);
+  return refuse(
+    request,
+    reply,
+    401,
+    'unauthorized',
+    'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
+  );
+}
+
 /** Adds the security headers and error handlers of all responses, including bull-board's. */
 function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redactor = (text) => text): void {
   app.addHook('onSend', async (request, reply) => {
-    // The acknowledge page sets its own policy, which allows its form.
-    const own = reply.getHeader('content-security-policy');
-    // Callers of the API may keep an answer, and ask whether it is still current.
-    const caching = isApi(request) ? reply.getHeader('cache-control') : undefined;
-    reply.headers({
-      ...SECURITY_HEADERS,
-      ...(own === undefined ? {} : { 'content-security-policy': own }),
-      ...(caching === undefined ? {} : { 'cache-control': caching }),
-    });
+    // Pages with forms have a policy of their own.
+    const own = ['content-security-policy', 'referrer-policy'];
+    // Callers of the API may keep an answer and ask whether it is still current; the console's assets never change.
+    if (isApi(request) || request.url.startsWith(`${ASSETS_PATH}/`)) own.push('cache-control');
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+      if (!own.includes(name) || !reply.hasHeader(name)) reply.header(name, value);
+    }
   });
   app.setNotFoundHandler((request, reply) =>
     refuse(request, reply, 404, 'not_found', 'see /api for the paths and their methods'),
@@ -215,9 +254,8 @@ function refuse(
   return sendProblem(reply, new ApiError(status, code, STATUS_CODES[status] ?? code, { hint }), (text) => text);
 }
 
-function addPages(app: FastifyInstance, { version, probe, measured, overview }: HttpServerOptions): void {
+function addPages(app: FastifyInstance, { version, probe, measured }: HttpServerOptions): void {
   const metrics = createMetrics(probe, measured, version);
-  app.get('/', async (_request, reply) => reply.type(HTML_TYPE).send(overviewPage(await overview())));
   app.get('/healthz', async () => ({ status: 'ok', version, uptime_seconds: Math.floor(process.uptime()) }));
   app.get('/readyz', async (_request, reply) => {
     const answer = readiness(probe);
@@ -304,7 +342,6 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
     version,
     probe,
     measured,
-    overview: () => readOverview(context, probe, measured),
     queues,
     apiTokens: () => config().http.tokens,
     api: {
@@ -326,6 +363,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
       clock,
       timezone: () => context.config.timezone,
     },
+    console: { context, publicUrl: () => config().http.publicUrl },
   });
 }
 
@@ -339,22 +377,20 @@ function pagesToken(config: () => Config): () => string {
   };
 }
 
-const TOKEN_COOKIE = 'usage_ledger_token';
 const TOKEN_PARAMETER = 'token';
 
-/**
- * Returns the token of a request: a `Bearer` token, the `Basic` password with any user name, the parameter of the link that
- * `usage-ledger open` prints, or the cookie that this link sets. Null if there is none.
- */
-function tokenOfRequest(headers: IncomingHttpHeaders, url: string): Buffer | null {
-  if (headers.authorization !== undefined) {
-    const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/s.exec(headers.authorization) ?? [];
-    return tokenOf(scheme.toLowerCase(), credentials);
-  }
-  const inLink = parametersOf(url).get(TOKEN_PARAMETER);
-  if (inLink !== null) return Buffer.from(inLink, 'utf8');
-  const [, inCookie] = new RegExp(`(?:^|; *)${TOKEN_COOKIE}=([^;]*)`).exec(headers.cookie ?? '') ?? [];
-  return inCookie === undefined ? null : Buffer.from(inCookie, 'base64url');
+/** Returns the token of the link that `usage-ledger open` prints; null if the URL has none. */
+function tokenOfLink({ url, headers }: FastifyRequest): Buffer | null {
+  if (headers.authorization !== undefined) return null;
+  const token = parametersOf(url).get(TOKEN_PARAMETER);
+  return token === null ? null : Buffer.from(token, 'utf8');
+}
+
+/** Returns a `Bearer` token, or the `Basic` password with any user name; null without either. */
+function tokenOfHeader({ authorization }: IncomingHttpHeaders): Buffer | null {
+  if (authorization === undefined) return null;
+  const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/s.exec(authorization) ?? [];
+  return tokenOf(scheme.toLowerCase(), credentials) ?? Buffer.alloc(0);
 }
 
 /** Returns a URL without its token parameter; null if it has none. */
@@ -365,12 +401,6 @@ function withoutToken(url: string): string | null {
   const [path = '/'] = url.split('?', 1);
   // A single slash: `//name` would redirect to another host.
   return `/${path.replace(/^\/+/, '')}${parameters.size === 0 ? '' : `?${parameters}`}`;
-}
-
-/** Builds a session cookie with the token of the link, which scripts and other sites cannot read. */
-function cookieOf({ headers, url }: FastifyRequest): string {
-  const token = tokenOfRequest(headers, url) ?? Buffer.alloc(0);
-  return `${TOKEN_COOKIE}=${token.toString('base64url')}; Path=/; HttpOnly; SameSite=Lax`;
 }
 
 function parametersOf(url: string): URLSearchParams {

@@ -154,8 +154,9 @@ describe('a caller', () => {
   });
 
   it('changes nothing with the cookie of a browser, which other sites of this machine can make it send', async () => {
-    const { ask } = await serveApi(await worldOfOperations());
-    const cookie = `usage_ledger_token=${Buffer.from(PAGES_TOKEN).toString('base64url')}`;
+    const { ask, url } = await serveApi(await worldOfOperations());
+    const link = await fetch(`${url}/?token=${PAGES_TOKEN}`, { redirect: 'manual' });
+    const [cookie = ''] = (link.headers.get('set-cookie') ?? '').split(';');
     expect((await ask('/v1/head', { role: null, headers: { cookie } })).status).toBe(200);
     const answer = await ask('/v1/alerts/a/acknowledge', { method: 'POST', role: null, headers: { cookie }, body: {} });
     expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);

@@ -38,7 +38,7 @@ test('the link with the token sets a cookie and redirects to a URL without it, o
   const { status, headers } = await ask(server, `/?token=${token}`);
   const [cookie = ''] = headers['set-cookie'] ?? [];
   expect([status, headers.location]).toEqual([303, '/']);
-  expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax$/);
+  expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax; Max-Age=43200$/);
   expect(`${cookie}${headers.location}`).not.toContain(token);
   const kept = { cookie: `other=1; ${cookie.split(';')[0]}` };
   expect((await ask(server, '/admin/queues', { headers: kept })).status).toBe(200);
@@ -48,7 +48,7 @@ test('the link with the token sets a cookie and redirects to a URL without it, o
     const answer = await ask(server, wrong);
     expect([wrong, answer.status, answer.headers['set-cookie']]).toEqual([wrong, 401, undefined]);
   }
-  expect((await ask(server, '/', { headers: { cookie: 'usage_ledger_token=eA' } })).status).toBe(401);
+  expect((await ask(server, '/', { headers: { cookie: 'usage_ledger_session=eA' } })).status).toBe(401);
 });
 
 test('rejects a wrong token, a token in the wrong place, and URLs that resemble open pages', async () => {

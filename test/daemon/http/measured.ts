@@ -1,5 +1,4 @@
 import type { Measurements } from '../../../src/daemon/http/measurements.ts';
-import type { Overview } from '../../../src/daemon/http/pages/overview-page.ts';
 import type { WorkspaceLine } from '../../../src/freshness/workspace-status.ts';
 import type { OutletStatus } from '../../../src/outlets/outlet-status.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
@@ -57,32 +56,14 @@ export function lineOf(some: Partial<WorkspaceLine> = {}): WorkspaceLine {
   };
 }
 
-export function overviewOf(some: Partial<Overview> = {}): Overview {
-  return {
-    version: '1.2.3',
-    nowMs: NOON,
-    timezone: 'UTC',
-    uptimeSeconds: 3600,
-    faults: [],
-    workspaces: [lineOf()],
-    alerts: [],
-    hiddenAlerts: 0,
-    outbox: { pending: 0, held: 0, dead: 0 },
-    outlets: [],
-    queues: { sync: { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0 } },
-    storage: MEASURED.storage(),
-    ...some,
-  };
-}
-
 /** Nothing is made here. */
 const NO_MAKER = { page: async () => null, stop: async () => undefined };
 const REPORTS = { workspaces: () => [], maker: NO_MAKER, clock: { now: () => NOON } };
 export const PAGES = {
   measured: MEASURED,
-  overview: async () => overviewOf(),
   reports: REPORTS,
   apiTokens: () => [],
   api: null,
   acknowledging: null,
+  console: null,
 };

@@ -1,0 +1,126 @@
+import { alertFacts, type Fact } from '../../../alerts/messages/fact-list.ts';
+import type { Facts } from '../../../alerts/messages/facts/facts.ts';
+import { type AlertMoments, alertMoments } from '../../../alerts/queries/alert-moments.ts';
+import { type AlertRecord, alertRecord } from '../../../alerts/queries/alert-record.ts';
+import { createMutedNow } from '../../../alerts/queries/alerts.ts';
+import { DAY_MS } from '../../../core/durations.ts';
+import { addPeriods, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import type { Scope } from '../../../operations/operation.ts';
+import { minuteName, monthName } from '../shell/formats.ts';
+import type { MonthChartData } from '../shell/month-chart.tsx';
+
+/** One line of an alert's history. */
+export interface HistoryLine {
+  at: string;
+  title: string;
+  detail: string;
+}
+
+export interface AlertView {
+  record: AlertRecord;
+  summary: string;
+  facts: Fact[];
+  evidence: Facts['evidence'];
+  /** Why nobody is notified now; null if somebody is. */
+  mutedBecause: string | null;
+  /** Null for an alert that is not about the days of a tenant. */
+  chart: MonthChartData | null;
+  /** The latest first. */
+  history: HistoryLine[];
+}
+
+/** Reads everything that the page of an alert shows. Throws `unknown_alert`. */
+export function readAlert({ connection, context }: Scope, alertId: string): AlertView {
+  const record = alertRecord(connection, alertId);
+  const moments = alertMoments(connection)(record.alert);
+  const { notification } = moments.now;
+  return {
+    record,
+    summary: notification.summary,
+    facts: alertFacts(notification),
+    evidence: notification.evidence,
+    mutedBecause: createMutedNow(connection, context.clock.now())(record.alert),
+    chart: chartOf(record, moments),
+    history: historyOf(record),
+  };
+}
+
+function chartOf(
+  { alert: { period, threshold, rule }, messages }: AlertRecord,
+  { now }: AlertMoments,
+): MonthChartData | null {
+  const { daily_usage: usage, projection } = now.notification.evidence;
+  if (usage === null || period === null) return null;
+  const startMs = periodStartMs(period);
+  const lengthMs = periodEndMs(period) - startMs;
+  const dayAt = (iso: string): number => (Date.parse(iso) - startMs) / DAY_MS;
+  const readAt = now.notification.read_at;
+  const elapsedMs = projection === null && readAt !== null ? Date.parse(readAt) - startMs : lengthMs;
+  return {
+    days: lengthMs / DAY_MS,
+    currentName: monthName(period),
+    previousName: monthName(addPeriods(period, -1)),
+    current: usage.days.current,
+    previous: usage.days.previous,
+    elapsed: projection === null ? Math.min(1, elapsedMs / lengthMs) : Number(projection.elapsed_fraction),
+    // A drop fires below its limit at the end of the month only: a line would read as a ceiling.
+    limit: rule === 'drop' || rule === 'withdrawn' ? null : threshold,
+    forecast:
+      projection === null
+        ? null
+        : { likely: projection.credits, low: projection.low_credits, high: projection.high_credits },
+    marks: messages
+      .filter(({ outcome }) => outcome === 'delivered')
+      .map(({ made_at, channel, event }) => ({
+        day: dayAt(made_at),
+        label: `${minuteName(made_at)}: ${event}, sent to ${channel}`,
+      }))
+      .filter(({ day }) => day >= 0 && day <= lengthMs / DAY_MS),
+  };
+}
+
+const CHANGE_TITLES: Readonly<Record<string, string>> = {
+  pending: 'Seen for the first time',
+  fired: 'Fired',
+  escalated: 'Escalated',
+  eased: 'Eased',
+  grown: 'Grew',
+  notified: 'Notified again',
+  acknowledged: 'Acknowledged',
+  resolved: 'Resolved',
+  expired: 'Closed: the month is over and settled',
+};
+
+/** Actors that are no persons. */
+const PROGRAM_ACTORS: readonly string[] = ['run', 'timer', 'reader'];
+
+function historyOf({ transitions, messages, feedback }: AlertRecord): HistoryLine[] {
+  const changedAt = new Set(transitions.map(({ at }) => at));
+  const changes = transitions.map(({ at, change, actor, note, level }) => ({
+    at,
+    title: CHANGE_TITLES[change] ?? change,
+    detail: sentencesOf([
+      PROGRAM_ACTORS.includes(actor) ? null : `by ${actor}`,
+      change === 'escalated' ? level : null,
+      note,
+      ...messages.filter(({ made_at }) => made_at === at).map(messageWords),
+    ]),
+  }));
+  const others = messages
+    .filter(({ made_at }) => !changedAt.has(made_at))
+    .map((message) => ({ at: message.made_at, title: `Message: ${message.event}`, detail: messageWords(message) }));
+  const labels = feedback.map(({ at, label, actor, note }) => ({
+    at,
+    title: `Labelled ${label}`,
+    detail: sentencesOf([`by ${actor}`, note]),
+  }));
+  return [...changes, ...others, ...labels].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+}
+
+function messageWords({ channel, outcome, last_error }: AlertRecord['messages'][number]): string {
+  return outcome === 'delivered' ? `sent to ${channel}` : `${outcome}, ${channel}: ${last_error ?? 'not sent yet'}`;
+}
+
+function sentencesOf(parts: readonly (string | null)[]): string {
+  return parts.filter((part) => part !== null && part !== '').join('; ');
+}

@@ -1,0 +1,20 @@
+import type { FastifyRequest } from 'fastify';
+import type { Scope } from '../../operations/operation.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { Measurements } from '../http/measurements.ts';
+import type { HealthProbe } from '../http/probe.ts';
+import type { Visit } from './shell/visit.ts';
+import type { SignInOptions } from './sign-in/sign-in-routes.tsx';
+
+export interface ConsoleOptions extends SignInOptions {
+  context: Context;
+  probe: HealthProbe;
+  measured: Measurements;
+  version: string;
+}
+
+/** The parts that every page uses. */
+export interface ConsolePages extends ConsoleOptions {
+  visitOf(request: FastifyRequest): Visit;
+  scopeOf(request: FastifyRequest): Scope;
+}

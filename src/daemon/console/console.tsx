@@ -1,0 +1,118 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
+import { AppError, summarizeError } from '../../core/errors.ts';
+import type { Scope } from '../../operations/operation.ts';
+import { ApiError, statusOf } from '../api/problem.ts';
+import { addAlertPage } from './alerts/alert-routes.tsx';
+import { addAlertList } from './alerts/list-routes.tsx';
+import type { ConsoleOptions, ConsolePages } from './console-pages.ts';
+import { addOverview } from './overview/overview-routes.tsx';
+import { consoleAssets } from './shell/assets.ts';
+import { ErrorPage } from './shell/error-page.tsx';
+import { sendPage } from './shell/render-page.ts';
+import type { Visit } from './shell/visit.ts';
+import type { Session } from './sign-in/sessions.ts';
+import { SignInPage } from './sign-in/sign-in-page.tsx';
+import { addSignIn } from './sign-in/sign-in-routes.tsx';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The session of the request's cookie; null without one. */
+    session: Session | null;
+  }
+  interface FastifyContextConfig {
+    /** `open`: the route needs no token; `form`: it takes a form, and checks session, form token and origin itself. */
+    access?: 'open' | 'form';
+  }
+}
+
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+/** A form may name a few thousand alerts. */
+const MAX_FORM_BYTES = 512 * 1024;
+
+/** Serves the console. The guards of the server have checked host, and token or session, before. */
+export async function addConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
+  await app.register(serveConsole, options);
+}
+
+const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) => {
+  app.addContentTypeParser(FORM_TYPE, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) => {
+    done(null, new URLSearchParams(String(body)));
+  });
+  app.setErrorHandler((error, request, reply) => sendFault(error, { request, reply, options }));
+  for (const asset of Object.values(consoleAssets())) {
+    app.get(asset.path, { config: { access: 'open' } }, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(asset.type).send(asset.text),
+    );
+  }
+  await addSignIn(app, options);
+  const pages: ConsolePages = {
+    ...options,
+    visitOf: (request) => visitOf(request, options),
+    scopeOf: (request) => scopeOf(request, options),
+  };
+  addOverview(app, pages);
+  addAlertList(app, pages);
+  addAlertPage(app, pages);
+};
+
+function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions): Visit {
+  const { session, caller } = request;
+  if (caller === null) throw new Error('a page of the console has no caller');
+  const notice = session?.notice ?? null;
+  const draft = session?.draft ?? null;
+  if (session !== null) {
+    session.notice = null;
+    session.draft = null;
+  }
+  const openAlerts = sumOpen(countAlerts(context.reader().connection));
+  return { caller, session, nowMs: context.clock.now(), openAlerts, notice, draft, version };
+}
+
+function scopeOf(request: FastifyRequest, { context }: ConsoleOptions): Scope {
+  const { session, caller } = request;
+  const gone = new AbortController();
+  request.raw.once('close', () => {
+    if (request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the browser left'));
+  });
+  return {
+    context,
+    connection: context.reader().connection,
+    actor: { name: session?.person ?? caller?.name ?? '', kind: 'person' },
+    signal: gone.signal,
+  };
+}
+
+/** Sends the page of an error: what failed and what to do. An unexpected error shows nothing of itself. */
+function sendFault(
+  error: unknown,
+  { request, reply, options }: { request: FastifyRequest; reply: FastifyReply; options: ConsoleOptions },
+): FastifyReply {
+  const isExpected = error instanceof AppError;
+  const status = isExpected ? statusOf(error) : httpStatusOf(error);
+  if (!isExpected && status >= 500) {
+    const stack = error instanceof Error ? error.stack : undefined;
+    options.logger.error(
+      { path: request.routeOptions.url, reason: summarizeError(error).message, stack },
+      'page of the console failed',
+    );
+  }
+  const { message, hint } = isExpected
+    ? summarizeError(error)
+    : {
+        message: status < 500 ? 'The request cannot be read.' : 'The daemon failed to answer; its log has the reason.',
+        hint: undefined,
+      };
+  if (request.caller === null) return sendPage(reply, <SignInPage next="/" fault={message} />, status);
+  const { redact } = options.context;
+  return sendPage(
+    reply,
+    <ErrorPage visit={visitOf(request, options)} status={status} message={redact(message)} hint={hint} />,
+    status,
+  );
+}
+
+function httpStatusOf(error: unknown): number {
+  if (!(error instanceof Error) || !('statusCode' in error)) return 500;
+  return typeof error.statusCode === 'number' && error.statusCode >= 400 ? error.statusCode : 500;
+}

@@ -1,0 +1,69 @@
+import { withTimeout } from '../../../core/deadline.ts';
+import { createSlotHistory } from '../../../freshness/schedules.ts';
+import { syncFactsReader } from '../../../freshness/staleness.ts';
+import {
+  sortWorstFirst,
+  type WorkspaceLine,
+  workspaceLines,
+  workspaceStatuses,
+} from '../../../freshness/workspace-status.ts';
+import { listAlerts, type SummarizedAlert } from '../../../operations/alerts/list-alerts.ts';
+import { compareMonths } from '../../../operations/months/list-months.ts';
+import type { Scope } from '../../../operations/operation.ts';
+import type { Context } from '../../../wiring/context.ts';
+import type { Measurements } from '../../http/measurements.ts';
+import type { HealthProbe } from '../../http/probe.ts';
+import { type ReadinessFault, readinessFaults } from '../../http/readiness.ts';
+
+const QUEUE_DEADLINE_MS = 2_000;
+const SHOWN_ALERTS = 5;
+
+export interface Overview {
+  faults: ReadinessFault[];
+  workspaces: WorkspaceLine[];
+  alerts: SummarizedAlert[];
+  openAlerts: { total: number; critical: number };
+  months: Awaited<ReturnType<typeof compareMonths.run>>;
+  outbox: ReturnType<HealthProbe['outbox']>;
+  outlets: ReturnType<Measurements['outlets']>;
+  /** Jobs by queue; null while Redis is not available. */
+  queues: Awaited<ReturnType<HealthProbe['queueCounts']>> | null;
+}
+
+/** Reads the state of each workspace; the daemon knows which of them wait in the queue. */
+export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceLine[] {
+  const { config, clock } = context;
+  const { connection } = context.reader();
+  const sources = {
+    factsOf: syncFactsReader(connection),
+    waitingSince: probe.waitingSince.bind(probe),
+    historyOf: createSlotHistory(connection, clock, 0),
+  };
+  return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
+}
+
+export async function readQueues(probe: HealthProbe): Promise<Overview['queues']> {
+  return probe.redisUp() ? withTimeout(probe.queueCounts(), QUEUE_DEADLINE_MS).catch(() => null) : null;
+}
+
+export async function readOverview(
+  scope: Scope,
+  { probe, measured }: { probe: HealthProbe; measured: Measurements },
+): Promise<Overview> {
+  const { rows, matching } = listAlerts.run(scope, {}, { after: null, limit: SHOWN_ALERTS });
+  const alerts: SummarizedAlert[] = [];
+  for (const alert of rows) if (alerts.push(alert) === SHOWN_ALERTS) break;
+  return {
+    faults: readinessFaults(probe),
+    workspaces: sortWorstFirst(readWorkspaces(scope.context, probe)),
+    alerts,
+    openAlerts: {
+      total: matching.length,
+      critical: matching.filter(({ severity }) => severity === 'critical').length,
+    },
+    months: await compareMonths.run(scope, {}),
+    outbox: probe.outbox(),
+    outlets: measured.outlets(),
+    queues: await readQueues(probe),
+  };
+}

@@ -1,0 +1,108 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { AppError, summarizeError } from '../../../core/errors.ts';
+import { hasRole, type Role } from '../../../core/text/roles.ts';
+import type { Changed, Scope } from '../../../operations/operation.ts';
+import { ApiError } from '../../api/problem.ts';
+import type { ConsolePages } from '../console-pages.ts';
+import { fieldsOf, requireForm } from '../sign-in/form-guard.ts';
+import { returnPath } from '../sign-in/return-path.ts';
+import type { Session } from '../sign-in/sessions.ts';
+
+/** A change that a form can ask for. */
+export interface FormChange<Input extends z.ZodObject, Output> {
+  name: string;
+  role: Role;
+  input: Input;
+  run(scope: Scope, input: z.output<Input>): Promise<Changed<Output>>;
+}
+
+/** A form that was sent: who sent it, and its fields. */
+export interface SentForm {
+  session: Session;
+  fields: URLSearchParams;
+  /** Runs a change with these fields as input. Throws `forbidden` if the role is too small. */
+  run<Input extends z.ZodObject, Output>(
+    operation: FormChange<Input, Output>,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<Changed<Output>>;
+}
+
+interface FormRoute {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  pages: ConsolePages;
+  /** The name of the form on its page, which shows the fault if the form is refused. */
+  form: string;
+  /** The path of the page to show afterwards. */
+  back: string;
+}
+
+/** Field that says which page to show afterwards, for forms that several pages or views have. */
+export const BACK_FIELD = 'back';
+
+/** Returns the path in the field `back`; `otherwise` without one. */
+export function backPath(request: Pick<FastifyRequest, 'body'>, otherwise: string): string {
+  const wanted = fieldsOf(request).get(BACK_FIELD);
+  return wanted === null ? otherwise : returnPath(wanted);
+}
+
+/**
+ * Handles a form: checks where it comes from, changes something, and shows the page again with a sentence. `change` returns
+ * that sentence. A refused form is shown again with its fields and the fault.
+ */
+export async function answerForm(
+  { request, reply, pages, form, back }: FormRoute,
+  change: (sent: SentForm) => Promise<string>,
+): Promise<FastifyReply> {
+  const session = requireForm(request, pages.publicUrl());
+  const fields = fieldsOf(request);
+  const scope = pages.scopeOf(request);
+  const run: SentForm['run'] = async (operation, input) => {
+    if (!hasRole(session.caller.role, operation.role)) throw forbidden(operation, session.caller.role);
+    if (session.person === null) throw new ApiError(400, 'name_missing', 'Enter your name.');
+    return operation.run(scope, parsedInput(operation.input, input));
+  };
+  try {
+    session.notice = { kind: 'good', text: await change({ session, fields, run }) };
+  } catch (error) {
+    if (!(error instanceof AppError) || isForbidden(error)) throw error;
+    session.draft = { form, fields, fault: pages.context.redact(faultText(error)) };
+  }
+  return reply.redirect(back, 303);
+}
+
+function forbidden({ name, role }: { name: string; role: Role }, has: Role): ApiError {
+  return new ApiError(403, 'forbidden', `${name} needs the role ${role}; this token has ${has}`, {
+    hint: `sign in with a token that has the role ${role}`,
+  });
+}
+
+function isForbidden(error: AppError): boolean {
+  return error instanceof ApiError && error.status === 403;
+}
+
+/** Parses the fields as the operation's input. Empty fields are missing ones. */
+function parsedInput<Input extends z.ZodObject>(
+  schema: Input,
+  fields: Readonly<Record<string, unknown>>,
+): z.output<Input> {
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== undefined));
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = String(issue?.path[0] ?? 'The form').replaceAll('_', ' ');
+  throw new ApiError(400, 'bad_request', `${field}: ${issue?.message ?? 'cannot be read'}`);
+}
+
+/** Returns an error as a sentence, and what to do as another. */
+export function faultText(error: unknown): string {
+  const { message, hint } = summarizeError(error);
+  return hint === undefined ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
+}
+
+/** Makes a sentence of a message: a capital letter first and a full stop at its end. */
+export function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}

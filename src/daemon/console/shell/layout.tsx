@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact';
+import { consoleAssets } from './assets.ts';
+import { FormToken } from './form.tsx';
+import type { Visit } from './visit.ts';
+
+export type Place = 'overview' | 'alerts' | 'tenants' | 'months' | 'runs' | 'system';
+
+const PLACES: readonly { place: Place; label: string; path: string }[] = [
+  { place: 'overview', label: 'Overview', path: '/' },
+  { place: 'alerts', label: 'Alerts', path: '/alerts' },
+  { place: 'tenants', label: 'Tenants', path: '/tenants' },
+  { place: 'months', label: 'Months', path: '/months' },
+  { place: 'runs', label: 'Runs', path: '/runs' },
+  { place: 'system', label: 'System', path: '/system' },
+];
+
+/** The document around a page. `refreshSeconds` makes the script fetch the content again. */
+export function Document({
+  title,
+  refreshSeconds,
+  children,
+}: {
+  title: string;
+  refreshSeconds?: number | undefined;
+  children: ComponentChildren;
+}) {
+  const { style, script } = consoleAssets();
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{`${title} · usage-ledger`}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={style.path} />
+        <script type="module" src={script.path} />
+      </head>
+      <body {...(refreshSeconds === undefined ? {} : { 'data-refresh': refreshSeconds })}>{children}</body>
+    </html>
+  );
+}
+
+/** A page for a visitor: the bar, a notice about the form sent before, and the content. */
+export function Layout({
+  visit,
+  place,
+  title,
+  refreshSeconds,
+  children,
+}: {
+  visit: Visit;
+  place: Place | null;
+  title: string;
+  refreshSeconds?: number;
+  children: ComponentChildren;
+}) {
+  return (
+    <Document title={title} refreshSeconds={refreshSeconds}>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <a class="brand" href="/">
+          usage-ledger
+        </a>
+        <nav aria-label="Pages of the console">
+          <ul>
+            {PLACES.map(({ place: each, label, path }) => (
+              <li key={each}>
+                <a href={path} {...(each === place ? { 'aria-current': 'page' as const } : {})}>
+                  {each === 'alerts' && visit.openAlerts > 0 ? `${label} (${visit.openAlerts})` : label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <SignedIn visit={visit} />
+      </header>
+      <main id="content">
+        {visit.notice === null ? null : (
+          <div class={`notice ${visit.notice.kind}`} role="status">
+            {visit.notice.text}
+          </div>
+        )}
+        {children}
+      </main>
+      <footer class="foot">
+        Times are UTC. Version {visit.version}. <a href="/api">API</a> · <a href="/metrics">Metrics</a>
+      </footer>
+    </Document>
+  );
+}
+
+function SignedIn({ visit: { session, caller } }: { visit: Visit }) {
+  if (session === null) return <div class="who">{caller.name}</div>;
+  return (
+    <form class="who" method="post" action="/sign-out">
+      <FormToken session={session} />
+      <span>
+        {session.person ?? caller.name} ({caller.role})
+      </span>
+      <button class="plain" type="submit">
+        Sign out
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,211 @@
+import type { ComponentChildren } from 'preact';
+import type { Severity } from '../../../core/text/alert-words.ts';
+import { formatInteger, timeAgo } from '../../../reports/formats/columns.ts';
+import { minuteName } from './formats.ts';
+
+export type Tone = 'bad' | 'odd' | 'good' | 'quiet';
+
+export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+export function SeverityBadge({ severity }: { severity: Severity }) {
+  return <Badge tone={severity === 'critical' ? 'bad' : 'odd'}>{severity}</Badge>;
+}
+
+/** Shows a time to the minute in UTC; a dash without one. */
+export function Time({ at }: { at: string | null }) {
+  if (at === null) return <span class="quiet">never</span>;
+  return (
+    <time class="nowrap" dateTime={at}>
+      {minuteName(at)}
+    </time>
+  );
+}
+
+/** Shows how long ago something was. */
+export function Ago({ at, nowMs }: { at: string | null; nowMs: number }) {
+  if (at === null) return <span class="quiet">never</span>;
+  return (
+    <time class="nowrap" dateTime={at}>
+      {timeAgo(at, nowMs)}
+    </time>
+  );
+}
+
+/** A figure at the top of a page: its label, the number, and sentences that put it into proportion. */
+export function Tile({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <section class="tile">
+      <h2>{label}</h2>
+      {children}
+    </section>
+  );
+}
+
+interface CardProps {
+  title: string;
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Card({ title, note, children }: CardProps) {
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+        {note === undefined ? null : <p>{note}</p>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export interface Head {
+  label: string;
+  /** The column has numbers. */
+  number?: boolean;
+  /** The column is left out on narrow screens. */
+  wide?: boolean;
+  /** The address that sorts by the column; absent for a column that cannot be sorted. */
+  sortLink?: string | undefined;
+  /** The rows are sorted by the column. */
+  sorted?: boolean;
+}
+
+interface TableProps {
+  /** Names the table for screen readers. */
+  label: string;
+  heads: readonly Head[];
+  /** The rows begin with a box that selects them; the name of the rows. */
+  pick?: string;
+  children: ComponentChildren;
+}
+
+/** A table that scrolls sideways inside its box. */
+export function Table({ label, heads, pick, children }: TableProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {pick === undefined ? null : (
+              <td class="pick">
+                <span hidden>
+                  <input type="checkbox" data-all aria-label={`Select all ${pick} of this page`} />
+                </span>
+              </td>
+            )}
+            {heads.map((head) => (
+              <HeadCell key={head.label} {...head} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  );
+}
+
+function HeadCell({ label, number, wide, sortLink, sorted }: Head) {
+  const classes = [number ? 'number' : '', wide ? 'wide-only' : ''].filter((name) => name !== '').join(' ');
+  return (
+    <th scope="col" class={classes} {...(sorted ? { 'aria-sort': 'descending' as const } : {})}>
+      {sortLink === undefined ? label : <a href={sortLink}>{label}</a>}
+    </th>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+interface PagesProps {
+  from: number;
+  shown: number;
+  total: number | null;
+  previous: string | null;
+  next: string | null;
+}
+
+/** Links to the previous and the next rows of a list. */
+export function Pages({ from, shown, total, previous, next }: PagesProps) {
+  if (previous === null && next === null) return null;
+  const all = total === null ? '' : ` of ${formatInteger(total)}`;
+  return (
+    <nav class="pages" aria-label="Pages">
+      <span>
+        {formatInteger(from + 1)} to {formatInteger(from + shown)}
+        {all}
+      </span>
+      <span>
+        {previous === null ? null : (
+          <a href={previous} rel="prev">
+            Previous
+          </a>
+        )}{' '}
+        {next === null ? null : (
+          <a href={next} rel="next">
+            Next
+          </a>
+        )}
+      </span>
+    </nav>
+  );
+}
+
+export interface Choice {
+  value: string;
+  label: string;
+}
+
+/** A choice with a label above it. The empty value stands for all. */
+export function Select({
+  name,
+  label,
+  value,
+  choices,
+}: {
+  name: string;
+  label: string;
+  value: string | undefined;
+  choices: readonly Choice[];
+}) {
+  return (
+    <label>
+      {label}
+      <select name={name}>
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value} selected={choice.value === (value ?? '')}>
+            {choice.label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** A text field with a label above it. */
+export function Field({
+  name,
+  label,
+  value = '',
+  ...others
+}: {
+  name: string;
+  label: string;
+  value?: string | undefined;
+  type?: string;
+  required?: boolean;
+  maxLength?: number;
+  placeholder?: string;
+  autocomplete?: string;
+}) {
+  return (
+    <label>
+      {label}
+      <input name={name} value={value} {...others} />
+    </label>
+  );
+}

@@ -1,0 +1,31 @@
+import type { FastifyReply } from 'fastify';
+import type { VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { inertText } from '../../../core/text/inert-text.ts';
+import { HTML_TYPE } from '../../../reports/page/page-parts.ts';
+
+/** Allows the console's own style sheet, script, requests and forms, and nothing else. */
+const CONSOLE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/**
+ * Renders a page. Components escape markup; characters that a browser would act on instead of showing, such as a change of
+ * the writing direction in a tenant's name, become visible escapes.
+ */
+export function renderPage(page: VNode): string {
+  return `<!doctype html>${inertText(renderToString(page))}`;
+}
+
+/** Sends a page of the console. */
+export function sendPage(reply: FastifyReply, page: VNode, status = 200): FastifyReply {
+  return (
+    reply
+      .code(status)
+      .header('content-security-policy', CONSOLE_POLICY)
+      // Same-origin requests carry their origin, which forms check. Other sites learn no address.
+      .header('referrer-policy', 'same-origin')
+      .type(HTML_TYPE)
+      .send(renderPage(page))
+  );
+}

@@ -1,0 +1,53 @@
+import type { FastifyRequest } from 'fastify';
+import { inertText } from '../../../core/text/inert-text.ts';
+import { ApiError } from '../../api/problem.ts';
+import { FORM_TOKEN_FIELD, MAX_NAME_CHARACTERS, PERSON_FIELD } from '../shell/form.tsx';
+import { isFormToken, type Session } from './sessions.ts';
+
+/** The fields of a form, as the browser sent them. */
+export function fieldsOf({ body }: Pick<FastifyRequest, 'body'>): URLSearchParams {
+  return body instanceof URLSearchParams ? body : new URLSearchParams();
+}
+
+/**
+ * Throws unless a form comes from a page of this server: browsers send the origin of the page, or at least whether it is
+ * the same one. `publicUrl` is the address behind a proxy that changes the host.
+ */
+export function requireSameOrigin({ headers }: Pick<FastifyRequest, 'headers'>, publicUrl: string | null): void {
+  const { origin, host } = headers;
+  const isOwn =
+    origin === undefined
+      ? headers['sec-fetch-site'] === 'same-origin'
+      : hostOf(origin) === host || (publicUrl !== null && origin === new URL(publicUrl).origin);
+  if (isOwn) return;
+  throw new ApiError(403, 'foreign_form', 'the form was sent from another site', {
+    hint: 'open the page here and send the form again',
+  });
+}
+
+/** Returns the session of a form that a page of this server has sent. Remembers the person's name if the form has it. */
+export function requireForm(
+  request: Pick<FastifyRequest, 'headers' | 'body' | 'session'>,
+  publicUrl: string | null,
+): Session {
+  requireSameOrigin(request, publicUrl);
+  const { session } = request;
+  const fields = fieldsOf(request);
+  if (session === null || !isFormToken(session, fields.get(FORM_TOKEN_FIELD) ?? '')) {
+    throw new ApiError(403, 'expired_form', 'the form belongs to an earlier sign-in', {
+      hint: 'open the page again and send the form from there',
+    });
+  }
+  session.person ??= personOf(fields);
+  return session;
+}
+
+/** Returns the name that somebody has entered, cut to its maximum length; null without one. */
+export function personOf(fields: URLSearchParams): string | null {
+  const name = inertText((fields.get(PERSON_FIELD) ?? '').trim());
+  return name === '' ? null : Array.from(name).slice(0, MAX_NAME_CHARACTERS).join('');
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}

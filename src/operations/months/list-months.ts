@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { nextTurn } from '../../core/clock.ts';
+import { formatMinor } from '../../core/money.ts';
+import { addPeriods, type Period, periodAt } from '../../core/period.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import {
+  latestMonths,
+  type WorkspaceMonthTotals,
+  workspaceForecasts,
+  workspaceMonths,
+} from '../../reports/queries/month-totals.ts';
+import { document } from '../operation.ts';
+import { decimalText, periodText } from '../schemas.ts';
+
+const DEFAULT_MONTHS = 12;
+const MAX_MONTHS = 36;
+
+const money = z.strictObject({ amount: decimalText, amount_minor: z.bigint(), currency: z.string() });
+
+const monthShape = {
+  period: z.string(),
+  workspaces: z.int().describe('workspaces that have the month'),
+  closed: z.int().describe('workspaces that have closed the month'),
+  tenants: z.int(),
+  credits_used: z.bigint(),
+  request_count: z.bigint(),
+  amounts: z
+    .array(money)
+    .describe('charges, corrections and manual lines; an estimate for workspaces that are not closed'),
+};
+
+const month = z.strictObject(monthShape);
+export type MonthSummary = z.output<typeof month>;
+
+export const listMonths = document({
+  name: 'months.list',
+  summary: 'List months with the totals of all workspaces, the latest first',
+  role: 'read',
+  input: z.strictObject({
+    until: periodText.optional().describe('the latest month; the current one unless given'),
+    months: z.int().min(1).max(MAX_MONTHS).optional().describe(`the number of months, ${DEFAULT_MONTHS} unless given`),
+  }),
+  output: z.strictObject({ months: z.array(month) }),
+  http: { method: 'GET', path: '/months' },
+  command: null,
+  async run({ connection, context }, { until = periodAt(context.clock.now()), months = DEFAULT_MONTHS }) {
+    const found: MonthSummary[] = [];
+    for (const period of latestMonths(connection, until, months)) found.push(await readMonth(connection, period));
+    return { months: found };
+  },
+});
+
+const side = z.strictObject(monthShape).nullable();
+
+export const compareMonths = document({
+  name: 'months.compare',
+  summary: 'Compare the current month, to date and by forecast, with the previous one',
+  role: 'read',
+  input: z.strictObject({ period: periodText.optional().describe('the month; the current one unless given') }),
+  output: z.strictObject({
+    period: z.string(),
+    as_of: z.string().nullable().describe('the oldest last complete reading of a workspace'),
+    current: side.describe('null if no workspace has the month'),
+    previous: side,
+    forecast: z
+      .strictObject({ credits_used: z.bigint(), amounts: z.array(money) })
+      .nullable()
+      .describe('a straight line to the end of the month; null before a day of it was read, and once it is over'),
+  }),
+  http: { method: 'GET', path: '/months/comparison' },
+  command: null,
+  async run({ connection, context }, { period = periodAt(context.clock.now()) }) {
+    const readings: (string | null)[] = [];
+    const current = await readMonth(connection, period, ({ asOf }) => readings.push(asOf));
+    const previous = await readMonth(connection, addPeriods(period, -1));
+    return {
+      period,
+      as_of: readings.some((at) => at === null) ? null : (readings.sort()[0] ?? null),
+      current: current.workspaces === 0 ? null : current,
+      previous: previous.workspaces === 0 ? null : previous,
+      forecast: await readForecast(connection, period),
+    };
+  },
+});
+
+/** Sums a month over all workspaces. Other work may run after each workspace. */
+async function readMonth(
+  connection: LedgerDb,
+  period: Period,
+  onWorkspace: (totals: WorkspaceMonthTotals) => unknown = () => undefined,
+): Promise<MonthSummary> {
+  const sums = new Sums();
+  let [workspaces, closed, tenants] = [0, 0, 0];
+  let requests = 0n;
+  for (const totals of workspaceMonths(connection, period)) {
+    onWorkspace(totals);
+    workspaces += 1;
+    closed += totals.closed ? 1 : 0;
+    tenants += totals.tenants;
+    requests += totals.requestCount;
+    sums.add(totals.creditsUsed, totals.money);
+    await nextTurn();
+  }
+  const { credits_used, amounts } = sums.document;
+  return { period, workspaces, closed, tenants, credits_used, request_count: requests, amounts };
+}
+
+async function readForecast(connection: LedgerDb, period: Period): Promise<ReturnType<() => Sums['document']> | null> {
+  const sums = new Sums();
+  let isKnown = false;
+  for (const forecast of workspaceForecasts(connection, period)) {
+    if (forecast !== null) {
+      isKnown = true;
+      sums.add(forecast.credits, forecast.money);
+    }
+    await nextTurn();
+  }
+  return isKnown ? sums.document : null;
+}
+
+/** Adds up credits, and money by currency. */
+class Sums {
+  #credits = 0n;
+  readonly #minor = new Map<string, bigint>();
+
+  add(credits: bigint, money: readonly { currency: string; amountMinor: bigint }[]): void {
+    this.#credits += credits;
+    for (const { currency, amountMinor } of money) {
+      this.#minor.set(currency, (this.#minor.get(currency) ?? 0n) + amountMinor);
+    }
+  }
+
+  get document() {
+    const amounts = [...this.#minor].sort().map(([currency, minor]) => {
+      return { amount: formatMinor(minor, currency), amount_minor: minor, currency };
+    });
+    return { credits_used: this.#credits, amounts };
+  }
+}
