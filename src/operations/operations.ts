@@ -35,6 +35,7 @@ import { editTenant } from './tenants/edit-tenant.ts';
 import { forgetTenant } from './tenants/forget-tenant.ts';
 import { importNames } from './tenants/import-names.ts';
 import { listTenants } from './tenants/list-tenants.ts';
+import { rankTenants } from './tenants/rank-tenants.ts';
 import { showTenant } from './tenants/show-tenant.ts';
 import { listUsage } from './usage/list-usage.ts';
 import { readView, VIEW_LISTS } from './usage/read-view.ts';
@@ -47,6 +48,7 @@ import { endWorkspace, resumeWorkspace } from './workspaces/end-workspace.ts';
 export const OPERATIONS: readonly Operation[] = [
   listUsage,
   listTenants,
+  rankTenants,
   showTenant,
   importNames,
   editTenant,

@@ -43,7 +43,15 @@ describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in 
   test("a tenant's page is readable, runs no script and requests nothing", { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'tenant.html');
     const data = {
-      ...{ ...DATA, tenantId: HOSTILE, name: HOSTILE, externalRef: HOSTILE, credits: [5n, LARGE, 3n], withdrawn: true },
+      ...{
+        ...DATA,
+        tenantId: HOSTILE,
+        name: HOSTILE,
+        externalRef: HOSTILE,
+        labels: {},
+        credits: [5n, LARGE, 3n],
+        withdrawn: true,
+      },
       ...{
         requests: [1n, 2n, 3n],
         entries: [{ at: AT, period: '2026-02', kind: 'increased', delta: LARGE, after: LARGE }],

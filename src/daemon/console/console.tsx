@@ -14,6 +14,7 @@ import type { Visit } from './shell/visit.ts';
 import type { Session } from './sign-in/sessions.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 import { addSignIn } from './sign-in/sign-in-routes.tsx';
+import { addTenants } from './tenants/tenant-routes.tsx';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -54,6 +55,7 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addOverview(app, pages);
   addAlertList(app, pages);
   addAlertPage(app, pages);
+  addTenants(app, pages);
 };
 
 function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions): Visit {

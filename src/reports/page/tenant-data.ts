@@ -16,6 +16,7 @@ export interface TenantPageData
   tenantId: string;
   name: string;
   externalRef: string | null;
+  labels: Record<string, string>;
   credits: bigint[];
   requests: bigint[];
   state: string;
@@ -57,8 +58,8 @@ export function readTenantPage(
   const { period, state } = last;
   const months = found.map((row) => row.period);
   const name = tenantNameReader(connection, workspaceId)(tenantId) ?? tenantId;
-  const [tenant] = all<{ external_ref: string | null }>(
-    'SELECT external_ref FROM finance_tenants WHERE workspace_id = ? AND tenant_id = ?',
+  const [tenant] = all<{ external_ref: string | null; labels: string | null }>(
+    'SELECT external_ref, labels FROM finance_tenants WHERE workspace_id = ? AND tenant_id = ?',
   );
   const charges = months.flatMap((month) =>
     all<{ period: string; currency: string; amount: bigint | null }>(
@@ -81,6 +82,7 @@ export function readTenantPage(
     months,
     origin: readOrigin(connection, workspaceId),
     externalRef: tenant?.external_ref ?? null,
+    labels: JSON.parse(tenant?.labels ?? '{}') as Record<string, string>,
     withdrawn: last.withdrawn === 1n,
     credits: found.map((row) => row.credits_used),
     requests: found.map((row) => row.request_count),

@@ -2,6 +2,7 @@ import type { ListedAlert } from '../../../alerts/queries/alerts.ts';
 import { ALERT_STATES, RULES, SEVERITIES } from '../../../core/text/alert-words.ts';
 import { type AlertsInput, listAlerts } from '../../../operations/alerts/list-alerts.ts';
 import { ALL_ROWS, type Scope } from '../../../operations/operation.ts';
+import { pageNumber, textOf } from '../shell/query.ts';
 
 export const ALERTS_PER_PAGE = 50;
 export const ALERT_SORTS = ['severity', 'worth', 'newest'] as const;
@@ -20,10 +21,7 @@ export interface AlertFilters {
 export const ALERT_STATE_CHOICES = ['all', ...ALERT_STATES] as const;
 
 export function readAlertFilters(query: Readonly<Record<string, unknown>>): AlertFilters {
-  const text = (name: string): string | undefined => {
-    const value = query[name];
-    return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
-  };
+  const text = (name: string): string | undefined => textOf({ query }, name);
   const one = <Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined =>
     choices.find((choice) => choice === text(name));
   return {
@@ -33,7 +31,7 @@ export function readAlertFilters(query: Readonly<Record<string, unknown>>): Aler
     workspace: text('workspace'),
     tenant: text('tenant'),
     sort: one('sort', ALERT_SORTS) ?? 'severity',
-    page: Math.max(1, Number.parseInt(text('page') ?? '1', 10) || 1),
+    page: pageNumber({ query }),
   };
 }
 

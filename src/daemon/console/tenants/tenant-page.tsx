@@ -1,0 +1,254 @@
+import type { ListedAlert } from '../../../alerts/queries/alerts.ts';
+import { DAY_MS } from '../../../core/durations.ts';
+import { formatMinor } from '../../../core/money.ts';
+import { addPeriods, periodAt, periodEndMs, periodStartMs } from '../../../core/period.ts';
+import { formatInteger, formatSigned } from '../../../reports/formats/columns.ts';
+import type { TenantPageData } from '../../../reports/page/tenant-data.ts';
+import { ruleLabel } from '../alerts/alert-labels.ts';
+import { StateBadge } from '../alerts/list-page.tsx';
+import { alertLink, changeText, linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
+import { Layout } from '../shell/layout.tsx';
+import { MonthChart, type MonthChartData, MonthLegend } from '../shell/month-chart.tsx';
+import { Badge, Card, Empty, SeverityBadge, Table, Time } from '../shell/parts.tsx';
+import type { Visit } from '../shell/visit.ts';
+
+interface TenantPageProps {
+  visit: Visit;
+  data: TenantPageData;
+  /** The latest alerts about the tenant, in any state. */
+  alerts: readonly ListedAlert[];
+}
+
+/** Answers: what did this tenant use and what is it charged, month by month, and why? */
+export function TenantPage({ visit, data, alerts }: TenantPageProps) {
+  const { workspaceId, tenantId, name, externalRef, labels, period, withdrawn } = data;
+  const facts = [
+    name === tenantId ? null : tenantId,
+    externalRef,
+    ...Object.entries(labels).map(([label, value]) => `${label}=${value}`),
+    workspaceId,
+  ].filter((part) => part !== null);
+  return (
+    <Layout visit={visit} place="tenants" title={name}>
+      <p class="crumb">
+        <a href={linkTo('/tenants', { period })}>Tenants</a>
+      </p>
+      <div class="head">
+        <h1>{name}</h1>
+        <p>
+          {facts.join(' · ')} {withdrawn ? <Badge tone="odd">withdrawn</Badge> : null}
+        </p>
+      </div>
+      <div class="columns">
+        <div>
+          <Days data={data} />
+          <Months data={data} openMonth={periodAt(visit.nowMs)} />
+          <Lines data={data} />
+          <Entries data={data} />
+        </div>
+        <div>
+          <Documents data={data} />
+          <Alerts alerts={alerts} />
+          <Corrections data={data} />
+        </div>
+      </div>
+    </Layout>
+  );
+}
+
+function Days({ data: { days, period } }: { data: TenantPageData }) {
+  const lastDay = days.findLast(({ current }) => current !== null)?.day ?? 0;
+  if (days.length === 0) return null;
+  const length = (periodEndMs(period) - periodStartMs(period)) / DAY_MS;
+  const series = (side: 'current' | 'previous', until: number): (bigint | null)[] =>
+    Array.from({ length: until }, (_, index) => days.find(({ day }) => day === index + 1)?.[side] ?? null);
+  const chart: MonthChartData = {
+    days: length,
+    currentName: monthName(period),
+    previousName: monthName(addPeriods(period, -1)),
+    current: series('current', lastDay),
+    previous: series('previous', days.findLast(({ previous }) => previous !== null)?.day ?? 0),
+    elapsed: lastDay / length,
+    limit: null,
+    forecast: null,
+    marks: [],
+  };
+  return (
+    <Card title="Credits since the month began">
+      <div class="inside">
+        <MonthLegend data={chart} />
+        <MonthChart data={chart} label={`Credits by day in ${chart.currentName} and ${chart.previousName}`} />
+      </div>
+    </Card>
+  );
+}
+
+function Months({ data, openMonth }: { data: TenantPageData; openMonth: string }) {
+  const { months, credits, requests, money, workspaceId, tenantId, period } = data;
+  const heads = [
+    { label: 'Month' },
+    { label: 'Credits', number: true },
+    { label: 'Change', number: true },
+    { label: 'Requests', number: true, wide: true },
+    ...money.map(({ currency }) => ({ label: currency, number: true })),
+  ];
+  return (
+    <Card title="Months">
+      <Table label="Months" heads={heads}>
+        {months
+          .map((month, at) => (
+            <tr key={month}>
+              <th scope="row">
+                <a
+                  href={linkTo(tenantLink(workspaceId, tenantId), { period: month })}
+                  {...(month === period ? { 'aria-current': 'true' as const } : {})}
+                >
+                  {monthName(month)}
+                </a>
+              </th>
+              <td class="number">{formatInteger(credits[at] ?? 0n)}</td>
+              <td class="number">{month === openMonth ? <span class="quiet">to date</span> : changeAt(credits, at)}</td>
+              <td class="number wide-only">{formatInteger(requests[at] ?? 0n)}</td>
+              {money.map(({ currency, amounts }) => (
+                <td key={currency} class="number">
+                  {amountText(amounts[at] ?? 0n, currency)}
+                </td>
+              ))}
+            </tr>
+          ))
+          .reverse()}
+      </Table>
+    </Card>
+  );
+}
+
+function changeAt(credits: readonly bigint[], at: number): string {
+  return at === 0 ? '' : (changeText(credits[at] ?? 0n, credits[at - 1] ?? 0n) ?? '');
+}
+
+function amountText(amountMinor: bigint, currency: string): string {
+  return moneyText({ amount: formatMinor(amountMinor, currency), currency }).replace(` ${currency}`, '');
+}
+
+function Lines({ data: { lines, period } }: { data: TenantPageData }) {
+  const heads = [
+    { label: 'Line' },
+    { label: 'Credits', number: true },
+    { label: 'Amount', number: true },
+    { label: 'Rate card', wide: true },
+  ];
+  return (
+    <Card title="Charges" note={monthName(period)}>
+      {lines.length === 0 ? (
+        <Empty>No charges in this month.</Empty>
+      ) : (
+        <Table label="Charges" heads={heads}>
+          {lines.map(({ kind, credits, amount, currency, card }, at) => (
+            <tr key={`${at} ${kind}`}>
+              <th scope="row">{kind}</th>
+              <td class="number">{credits === null ? '' : formatInteger(credits)}</td>
+              <td class="number">
+                {amount === null ? 'no price' : moneyText({ amount: formatMinor(amount, currency), currency })}
+              </td>
+              <td class="wide-only">{card}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Card>
+  );
+}
+
+function Entries({ data: { entries } }: { data: TenantPageData }) {
+  const heads = [
+    { label: 'Recorded' },
+    { label: 'Month', wide: true },
+    { label: 'Kind', wide: true },
+    { label: 'Credits', number: true },
+    { label: 'After', number: true },
+  ];
+  return (
+    <Card title="Latest ledger entries" note={`${entries.length} entries`}>
+      <Table label="Latest ledger entries" heads={heads}>
+        {entries.map(({ at, period, kind, delta, after }, index) => (
+          <tr key={`${index} ${at}`}>
+            <td>
+              <Time at={at === '' ? null : at} />
+            </td>
+            <td class="wide-only">{period}</td>
+            <td class="wide-only">{kind}</td>
+            <td class="number">{formatSigned(delta)}</td>
+            <td class="number">{formatInteger(after)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+function Documents({ data: { workspaceId, tenantId, period } }: { data: TenantPageData }) {
+  const place = { workspace: workspaceId, tenant: tenantId };
+  return (
+    <Card title="Documents" note={monthName(period)}>
+      <ul class="links">
+        <li>
+          <a href={linkTo('/report/tenant', { ...place, period })}>Report to print</a>
+        </li>
+        <li>
+          <a href={linkTo(`/api/v1/statements/${period}`, place)} download={`statement-${period}.json`}>
+            Statement (JSON)
+          </a>
+        </li>
+        <li>
+          <a href={linkTo('/api/v1/usage', place)} download="usage.json">
+            Usage of all months (JSON)
+          </a>
+        </li>
+      </ul>
+    </Card>
+  );
+}
+
+function Alerts({ alerts }: { alerts: readonly ListedAlert[] }) {
+  return (
+    <Card title="Alerts">
+      {alerts.length === 0 ? (
+        <Empty>No alerts.</Empty>
+      ) : (
+        <ul class="todo">
+          {alerts.map((alert) => (
+            <li key={alert.alert_id}>
+              <span>
+                <SeverityBadge severity={alert.severity} />
+              </span>
+              <a href={alertLink(alert.alert_id)}>
+                {ruleLabel(alert.rule)}
+                {alert.period === null ? '' : `, ${monthName(alert.period)}`}
+              </a>
+              <span>
+                <StateBadge alert={{ ...alert, muted_because: null }} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function Corrections({ data: { adjustments } }: { data: TenantPageData }) {
+  if (adjustments.length === 0) return null;
+  const heads = [{ label: 'Corrects' }, { label: 'Credits', number: true }];
+  return (
+    <Card title="Corrections booked in this month">
+      <Table label="Corrections" heads={heads}>
+        {adjustments.map(({ corrects, credits, at }) => (
+          <tr key={`${corrects} ${at}`}>
+            <th scope="row">{monthName(corrects)}</th>
+            <td class="number">{formatSigned(credits)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
