@@ -27,6 +27,7 @@ import { listRates } from './rates/list-rates.ts';
 import { reconcileInvoices } from './reconciliations/reconcile-invoices.ts';
 import { requestSync } from './runs/request-sync.ts';
 import { showRun } from './runs/show-run.ts';
+import { latestRuns } from './runs/latest-runs.ts';
 import { readStatement, tenantStatement } from './statements/read-statement.ts';
 import { readHead } from './system/read-head.ts';
 import { readStatus } from './system/read-status.ts';
@@ -95,6 +96,7 @@ export const OPERATIONS: readonly Operation[] = [
   pauseOutlet,
   resumeOutlet,
   settleEvents,
+  latestRuns,
   readStatus,
   readHead,
   verifyLedger,

@@ -6,7 +6,9 @@ import { ApiError, statusOf } from '../api/problem.ts';
 import { addAlertPage } from './alerts/alert-routes.tsx';
 import { addAlertList } from './alerts/list-routes.tsx';
 import type { ConsoleOptions, ConsolePages } from './console-pages.ts';
+import { addMonths } from './months/month-routes.tsx';
 import { addOverview } from './overview/overview-routes.tsx';
+import { addRuns } from './runs/runs-page.tsx';
 import { consoleAssets } from './shell/assets.ts';
 import { ErrorPage } from './shell/error-page.tsx';
 import { sendPage } from './shell/render-page.ts';
@@ -14,6 +16,7 @@ import type { Visit } from './shell/visit.ts';
 import type { Session } from './sign-in/sessions.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 import { addSignIn } from './sign-in/sign-in-routes.tsx';
+import { addSystem } from './system/system-routes.tsx';
 import { addTenants } from './tenants/tenant-routes.tsx';
 
 declare module 'fastify' {
@@ -56,6 +59,9 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addAlertList(app, pages);
   addAlertPage(app, pages);
   addTenants(app, pages);
+  addMonths(app, pages);
+  addRuns(app, pages);
+  addSystem(app, pages);
 };
 
 function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions): Visit {

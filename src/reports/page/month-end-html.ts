@@ -28,7 +28,7 @@ export function monthEndHtml(plan: MonthEnd): string {
   const blocked = workspaces.flatMap(({ workspace_id: id, blockers }) =>
     blockers.map(({ reason, command }) => item(`${id}: ${reason}`, command)),
   );
-  const unsound = plan.sound ? [] : [item('the ledger has faults', 'usage-ledger verify')];
+  const unsound = plan.sound !== false ? [] : [item('the ledger has faults', 'usage-ledger verify')];
   const notices = workspaces.flatMap((workspace) =>
     findNotices(workspace, period).map(({ words, command }) => item(words, command)),
   );

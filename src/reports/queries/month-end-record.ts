@@ -70,7 +70,7 @@ export const monthEndSchema = z.strictObject({
   period: z.string().regex(PERIOD_FORM),
   at: z.string(),
   ready: z.boolean().describe('true if every workspace is closed or can be closed'),
-  sound: z.boolean().describe('true if `verify` found no fault'),
+  sound: z.boolean().nullable().describe('true if `verify` found no fault; null if the ledger was not verified'),
   faults: recordCount,
   head_digest: z.string().nullable(),
   workspaces: z.array(monthEndWorkspaceSchema),

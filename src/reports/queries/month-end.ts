@@ -6,6 +6,7 @@ import { shellQuote } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
 import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
 import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
+import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
@@ -22,8 +23,8 @@ export interface MonthEndRequest {
   period: Period;
   workspaces: readonly MonthEndSubject[];
   maxChange: MaxChange | null;
-  /** The result of `verify` for the same state of the ledger. */
-  verified: Pick<FileReport, 'headDigest' | 'faults'>;
+  /** The result of `verify` for the same state of the ledger; null if it was not verified. */
+  verified: Pick<FileReport, 'headDigest' | 'faults'> | null;
   nowMs: number;
 }
 
@@ -36,7 +37,7 @@ export interface MonthEndSubject {
 /** Reads the state of the month's end for all workspaces. The caller holds a read transaction. */
 export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): MonthEnd {
   const { period, verified, nowMs } = request;
-  const isSound = verified.faults.length === 0;
+  const faults = verified?.faults.length ?? null;
   const read = request.workspaces.map((subject) => readWorkspace(connection, subject, request));
   const changes = request.workspaces.flatMap(({ id }) =>
     largestChanges(connection, { workspaceId: id, period, limit: MAX_CHANGES }),
@@ -44,10 +45,10 @@ export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): Mo
   return {
     period,
     at: isoTime(nowMs),
-    ready: isSound && read.every(({ record }) => record.state !== 'blocked'),
-    sound: isSound,
-    faults: verified.faults.length,
-    head_digest: verified.headDigest,
+    ready: (faults ?? 0) === 0 && read.every(({ record }) => record.state !== 'blocked'),
+    sound: faults === null ? null : faults === 0,
+    faults: faults ?? 0,
+    head_digest: verified === null ? headOfChain(connection).digest : verified.headDigest,
     workspaces: read.map(({ record }) => record),
     money: moneyTotals(
       read.flatMap(({ money }) => money),

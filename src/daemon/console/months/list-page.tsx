@@ -1,0 +1,101 @@
+import type { MonthSummary } from '../../../operations/months/list-months.ts';
+import { formatInteger } from '../../../reports/formats/columns.ts';
+import { changeText, moneyText, monthName } from '../shell/formats.ts';
+import { Layout } from '../shell/layout.tsx';
+import { Badge, Empty, Table } from '../shell/parts.tsx';
+import type { Visit } from '../shell/visit.ts';
+
+interface MonthListProps {
+  visit: Visit;
+  /** The latest first; the last one only serves the comparison of the one before. */
+  months: readonly MonthSummary[];
+  openMonth: string;
+  /** The address of the earlier months; null if there are none. */
+  earlier: string | null;
+}
+
+/** Answers: which months are closed, and how do their totals compare? */
+export function MonthListPage({ visit, months, openMonth, earlier }: MonthListProps) {
+  const currencies = [...new Set(months.flatMap(({ amounts }) => amounts.map(({ currency }) => currency)))].sort();
+  const heads = [
+    { label: 'Month' },
+    { label: 'State' },
+    { label: 'Tenants', number: true, wide: true },
+    { label: 'Credits', number: true },
+    ...currencies.map((currency) => ({ label: currency, number: true })),
+  ];
+  const shown = earlier === null ? months : months.slice(0, -1);
+  return (
+    <Layout visit={visit} place="months" title="Months">
+      <div class="head">
+        <h1>Months</h1>
+      </div>
+      <div class="card">
+        {shown.length === 0 ? (
+          <Empty>The ledger has no months yet.</Empty>
+        ) : (
+          <Table label="Months" heads={heads}>
+            {shown.map((month, at) => (
+              <MonthRow
+                key={month.period}
+                month={month}
+                before={months[at + 1]}
+                currencies={currencies}
+                isOpen={month.period >= openMonth}
+              />
+            ))}
+          </Table>
+        )}
+        {earlier === null ? null : (
+          <nav class="pages" aria-label="Pages">
+            <a href={earlier} rel="next">
+              Earlier months
+            </a>
+          </nav>
+        )}
+      </div>
+    </Layout>
+  );
+}
+
+function MonthRow({
+  month,
+  before,
+  currencies,
+  isOpen,
+}: {
+  month: MonthSummary;
+  before: MonthSummary | undefined;
+  currencies: readonly string[];
+  isOpen: boolean;
+}) {
+  const { period, workspaces, closed, tenants, credits_used, amounts } = month;
+  const state = isOpen ? 'open' : closed === workspaces ? 'closed' : `${closed} of ${workspaces} closed`;
+  const change = (now: bigint, previous: bigint | undefined): string | null =>
+    isOpen || previous === undefined ? null : changeText(now, previous);
+  return (
+    <tr>
+      <th scope="row">
+        <a href={`/months/${period}`}>{monthName(period)}</a>
+      </th>
+      <td>
+        <Badge tone={isOpen ? 'quiet' : closed === workspaces ? 'good' : 'odd'}>{state}</Badge>
+      </td>
+      <td class="number wide-only">{formatInteger(tenants)}</td>
+      <td class="number">
+        {formatInteger(credits_used)}
+        <small>{change(credits_used, before?.credits_used)}</small>
+      </td>
+      {currencies.map((currency) => {
+        const sum = amounts.find((each) => each.currency === currency);
+        const previous = before?.amounts.find((each) => each.currency === currency)?.amount_minor;
+        return (
+          <td key={currency} class="number">
+            {sum === undefined ? '' : moneyText(sum).replace(` ${currency}`, '')}
+            <small>{sum === undefined ? null : change(sum.amount_minor, previous)}</small>
+          </td>
+        );
+      })}
+    </tr>
+  );
+}

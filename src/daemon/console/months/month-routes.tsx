@@ -1,0 +1,99 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '../../../core/errors.ts';
+import { addPeriods, isPeriod, periodAt } from '../../../core/period.ts';
+import { counted } from '../../../core/text/words.ts';
+import { type CloseOutcome, closeMonths } from '../../../operations/months/close-month.ts';
+import { listMonths } from '../../../operations/months/list-months.ts';
+import { planMonth } from '../../../operations/months/plan-month.ts';
+import { reopenMonth } from '../../../operations/months/reopen-month.ts';
+import { ApiError } from '../../api/problem.ts';
+import type { ConsolePages } from '../console-pages.ts';
+import { answerForm, type SentForm } from '../shell/change.ts';
+import { linkTo } from '../shell/formats.ts';
+import { textOf } from '../shell/query.ts';
+import { sendPage } from '../shell/render-page.ts';
+import { MonthListPage } from './list-page.tsx';
+import { MONTH_FORM, MonthPage } from './month-page.tsx';
+
+const MONTHS_PER_PAGE = 12;
+const SHOWN_REFUSALS = 3;
+
+/** Serves the list of months, and a month's end with its forms. */
+export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
+  const { visitOf, scopeOf, context } = pages;
+  app.get('/months', async (request, reply) => {
+    const openMonth = periodAt(context.clock.now());
+    const wanted = textOf(request, 'until') ?? openMonth;
+    const input = { until: isPeriod(wanted) ? wanted : openMonth, months: MONTHS_PER_PAGE + 1 };
+    const { months } = await listMonths.run(scopeOf(request), input);
+    const last = months.length > MONTHS_PER_PAGE ? months.at(-1) : undefined;
+    const earlier = last === undefined ? null : linkTo('/months', { until: last.period });
+    return sendPage(
+      reply,
+      <MonthListPage visit={visitOf(request)} months={months} openMonth={openMonth} earlier={earlier} />,
+    );
+  });
+  app.get('/months/:period', async (request, reply) => {
+    const plan = await planMonth.run(scopeOf(request), { period: periodOf(request), verify: false });
+    const names = new Map(context.config.workspaces.map(({ id, name }) => [id, name]));
+    return sendPage(reply, <MonthPage visit={visitOf(request)} plan={plan} names={names} />);
+  });
+  const addForm = (action: string, change: (sent: SentForm, period: string) => Promise<string>): void => {
+    app.post(`/months/:period/${action}`, { config: { access: 'form' } }, (request, reply) => {
+      const period = periodOf(request);
+      const back = `/months/${period}`;
+      return answerForm({ request, reply, pages, form: MONTH_FORM, back }, (sent) => change(sent, period));
+    });
+  };
+  addForm('close', close);
+  addForm('reopen', reopen);
+}
+
+async function close({ run, fields }: SentForm, period: string): Promise<string> {
+  const scope = fields.get('scope') ?? 'ready';
+  const selected = scope === 'ready' ? undefined : selectedOf(fields);
+  const { document, notes } = await run(closeMonths, {
+    period,
+    note: fields.get('note') ?? '',
+    workspaces: selected,
+    accept_change: scope === 'accept' ? selected : undefined,
+  });
+  const closed = document.workspaces.filter(({ result }) => result === 'closed').length;
+  const refused = document.workspaces.filter((outcome) => outcome.result === 'refused');
+  const others = scope === 'ready' || refused.length === 0 ? [] : [refusalText(refused)];
+  return [`${counted(closed, 'workspace')} closed.`, ...others, ...notes].join(' ');
+}
+
+async function reopen({ run, fields }: SentForm, period: string): Promise<string> {
+  const ids = selectedOf(fields);
+  const notes: string[] = [];
+  for (const workspace of ids) {
+    const changed = await run(reopenMonth, { period, workspace, note: fields.get('note') ?? '' });
+    notes.push(...changed.notes);
+  }
+  return [`${counted(ids.length, 'workspace')} reopened.`, ...notes].join(' ');
+}
+
+function selectedOf(fields: URLSearchParams): string[] {
+  const ids = [...new Set(fields.getAll('id'))];
+  if (ids.length > 0) return ids;
+  throw new AppError('none_selected', 'No workspace is selected.', { hint: 'Select workspaces first.' });
+}
+
+function refusalText(refused: readonly CloseOutcome[]): string {
+  const texts = refused.flatMap((outcome) =>
+    outcome.result === 'refused'
+      ? [`${outcome.workspace_id}: ${outcome.reasons.map(({ reason }) => reason).join(', ')}`]
+      : [],
+  );
+  const more = texts.length > SHOWN_REFUSALS ? `; and ${texts.length - SHOWN_REFUSALS} more` : '';
+  return `Not closed: ${texts.slice(0, SHOWN_REFUSALS).join('; ')}${more}.`;
+}
+
+function periodOf({ params }: FastifyRequest): string {
+  const { period } = params as { period: string };
+  if (isPeriod(period) && addPeriods(period, 1) > period) return period;
+  throw new ApiError(404, 'unknown_period', `${JSON.stringify(period)} is not a month`, {
+    hint: 'write the month as YYYY-MM',
+  });
+}

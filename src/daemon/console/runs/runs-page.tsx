@@ -1,0 +1,171 @@
+import type { FastifyInstance } from 'fastify';
+import { formatDuration } from '../../../core/text/words.ts';
+import type { WorkspaceLine } from '../../../freshness/workspace-status.ts';
+import { sortWorstFirst } from '../../../freshness/workspace-status.ts';
+import { latestRuns, RUN_STATUSES } from '../../../operations/runs/latest-runs.ts';
+import { formatInteger } from '../../../reports/formats/columns.ts';
+import type { LatestRun } from '../../../reports/queries/latest-runs.ts';
+import type { ConsolePages } from '../console-pages.ts';
+import { WORKSPACE_STATES } from '../overview/overview-page.tsx';
+import { readWorkspaces } from '../overview/read-overview.ts';
+import { linkTo } from '../shell/formats.ts';
+import { Layout } from '../shell/layout.tsx';
+import { Ago, Badge, Card, Empty, Pages, Select, Table, Time, type Tone } from '../shell/parts.tsx';
+import { pageNumber, textOf } from '../shell/query.ts';
+import { sendPage } from '../shell/render-page.ts';
+import type { Visit } from '../shell/visit.ts';
+
+const RUNS_PER_PAGE = 50;
+
+const STATUS_TONES: Readonly<Record<string, Tone>> = {
+  applied: 'good',
+  running: 'quiet',
+  failed: 'bad',
+  unstable: 'odd',
+};
+
+/** Serves the runs, the latest first. */
+export function addRuns(app: FastifyInstance, { visitOf, scopeOf, context, probe }: ConsolePages): void {
+  app.get('/runs', async (request, reply) => {
+    const workspace = textOf(request, 'workspace');
+    const status = RUN_STATUSES.find((each) => each === textOf(request, 'status'));
+    const page = pageNumber(request);
+    const offset = (page - 1) * RUNS_PER_PAGE;
+    const { runs, more } = await latestRuns.run(scopeOf(request), { workspace, status, limit: RUNS_PER_PAGE, offset });
+    const states = sortWorstFirst(readWorkspaces(context, probe));
+    const shown = workspace === undefined ? [] : states.filter(({ workspace_id }) => workspace_id === workspace);
+    return sendPage(
+      reply,
+      <RunsPage
+        visit={visitOf(request)}
+        filters={{ workspace, status, page }}
+        runs={runs}
+        more={more}
+        workspaces={states}
+        selected={shown[0] ?? null}
+      />,
+    );
+  });
+}
+
+interface RunsPageProps {
+  visit: Visit;
+  filters: { workspace: string | undefined; status: string | undefined; page: number };
+  runs: readonly LatestRun[];
+  more: boolean;
+  workspaces: readonly WorkspaceLine[];
+  selected: WorkspaceLine | null;
+}
+
+/** Answers: what was read when, was it complete, and what failed? */
+function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPageProps) {
+  const { workspace, status, page } = filters;
+  const pageLink = (to: number) => linkTo('/runs', { workspace, status, page: String(to) });
+  const heads = [
+    { label: 'Started' },
+    { label: 'Workspace' },
+    { label: 'Result' },
+    { label: 'Months', wide: true },
+    { label: 'Took', number: true, wide: true },
+    { label: 'Pages', number: true, wide: true },
+    { label: 'Records', number: true, wide: true },
+    { label: 'Changes', number: true },
+  ];
+  return (
+    <Layout visit={visit} place="runs" title="Runs">
+      <div class="head">
+        <h1>Runs</h1>
+        <p>
+          {workspaces.filter(({ state }) => state === 'fresh').length} of {workspaces.length} workspaces are fresh
+        </p>
+      </div>
+      {selected === null ? null : <Selected workspace={selected} nowMs={visit.nowMs} />}
+      <div class="card">
+        <form class="filters" method="get" action="/runs">
+          <Select
+            name="workspace"
+            label="Workspace"
+            value={workspace}
+            choices={[
+              { value: '', label: 'Any' },
+              ...workspaces.map(({ workspace_id, name }) => ({ value: workspace_id, label: name })),
+            ]}
+          />
+          <Select
+            name="status"
+            label="Result"
+            value={status}
+            choices={[{ value: '', label: 'Any' }, ...RUN_STATUSES.map((each) => ({ value: each, label: each }))]}
+          />
+          <button type="submit">Apply</button>
+        </form>
+        {runs.length === 0 ? (
+          <Empty>No runs.</Empty>
+        ) : (
+          <Table label="Runs" heads={heads}>
+            {runs.map((run) => (
+              <RunRow key={run.run_id} run={run} />
+            ))}
+          </Table>
+        )}
+        <Pages
+          from={(page - 1) * RUNS_PER_PAGE}
+          shown={runs.length}
+          total={null}
+          previous={page > 1 ? pageLink(page - 1) : null}
+          next={more ? pageLink(page + 1) : null}
+        />
+      </div>
+    </Layout>
+  );
+}
+
+function Selected({ workspace, nowMs }: { workspace: WorkspaceLine; nowMs: number }) {
+  const { name, state, last_complete_run_at, next_attempt_at, last_run } = workspace;
+  const { label, tone } = WORKSPACE_STATES[state];
+  return (
+    <Card title={name} note={<Badge tone={tone}>{label}</Badge>}>
+      <div class="inside">
+        <dl class="facts">
+          <dt>Last complete run</dt>
+          <dd>
+            <Ago at={last_complete_run_at} nowMs={nowMs} />
+          </dd>
+          <dt>Next attempt</dt>
+          <dd>{next_attempt_at === null ? 'none planned' : <Ago at={next_attempt_at} nowMs={nowMs} />}</dd>
+          {last_run?.error_message == null ? null : (
+            <>
+              <dt>Last error</dt>
+              <dd>{last_run.error_message}</dd>
+            </>
+          )}
+        </dl>
+      </div>
+    </Card>
+  );
+}
+
+function RunRow({ run }: { run: LatestRun }) {
+  const { run_id, workspace_id, kind, status, from_period, to_period, started_at, finished_at, error_message } = run;
+  const tookMs = finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
+  return (
+    <tr>
+      <td>
+        <Time at={started_at} />
+      </td>
+      <th scope="row">
+        <a href={linkTo('/runs', { workspace: workspace_id })}>{workspace_id}</a>
+        <small>{run_id}</small>
+      </th>
+      <td>
+        <Badge tone={STATUS_TONES[status] ?? 'odd'}>{status}</Badge>
+        <small>{error_message ?? kind}</small>
+      </td>
+      <td class="wide-only nowrap">{from_period === null ? '' : `${from_period} to ${to_period ?? ''}`}</td>
+      <td class="number wide-only">{tookMs === null ? '' : tookMs < 1000 ? `${tookMs} ms` : formatDuration(tookMs)}</td>
+      <td class="number wide-only">{formatInteger(run.pages)}</td>
+      <td class="number wide-only">{formatInteger(run.records)}</td>
+      <td class="number">{formatInteger(run.entries)}</td>
+    </tr>
+  );
+}

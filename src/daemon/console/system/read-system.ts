@@ -1,0 +1,53 @@
+import { disabledChannels } from '../../../alerts/outbox/channel-states.ts';
+import { failingChannels } from '../../../alerts/outbox/failing-channels.ts';
+import { channelsOf } from '../../../alerts/pipeline/route.ts';
+import { type ConfigurationStatus, findRunningDaemon } from '../../../ledger/store/file/daemon-lock.ts';
+import { listUndelivered } from '../../../operations/alerts/replay-messages.ts';
+import { ALL_ROWS, type Scope } from '../../../operations/operation.ts';
+import { readHead } from '../../../operations/system/read-head.ts';
+import type { Measurements } from '../../http/measurements.ts';
+import type { HealthProbe } from '../../http/probe.ts';
+import { readinessFaults } from '../../http/readiness.ts';
+import { type Overview, readQueues } from '../overview/read-overview.ts';
+
+export interface SystemView {
+  faults: string[];
+  /** The configured channels; `fault` is the reason why one does not work. */
+  channels: { name: string; type: string; fault: string | null }[];
+  outbox: ReturnType<HealthProbe['outbox']>;
+  undelivered: { notification_id: string; channel: string; created_at: string; last_error: string | null }[];
+  outlets: ReturnType<Measurements['outlets']>;
+  exports: ReturnType<Measurements['exports']>;
+  queues: Overview['queues'];
+  publishing: ReturnType<HealthProbe['publishing']>;
+  storage: ReturnType<Measurements['storage']>;
+  head: { ledger_id: string; link: number; head_digest: string };
+  /** The configuration that the daemon uses; null while none runs. */
+  configuration: ConfigurationStatus | null;
+}
+
+export async function readSystem(
+  scope: Scope,
+  { probe, measured }: { probe: HealthProbe; measured: Measurements },
+): Promise<SystemView> {
+  const { connection, context } = scope;
+  const channels = channelsOf(context.config);
+  const names = channels.map(({ name }) => name);
+  const reasons = new Map([
+    ...failingChannels(connection, names).map(({ name, reason }) => [name, reason] as const),
+    ...disabledChannels(connection).map(({ name, reason }) => [name, `disabled: ${reason}`] as const),
+  ]);
+  return {
+    faults: readinessFaults(probe).map(({ message }) => message),
+    channels: channels.map(({ name, type }) => ({ name, type, fault: reasons.get(name) ?? null })),
+    outbox: probe.outbox(),
+    undelivered: [...listUndelivered.run(scope, {}, ALL_ROWS).rows] as SystemView['undelivered'],
+    outlets: measured.outlets(),
+    exports: measured.exports(),
+    queues: await readQueues(probe),
+    publishing: probe.publishing(),
+    storage: measured.storage(),
+    head: await readHead.run(scope, {}),
+    configuration: findRunningDaemon(context.config.ledger.path)?.configuration ?? null,
+  };
+}

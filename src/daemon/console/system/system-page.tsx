@@ -1,0 +1,249 @@
+import { counted } from '../../../core/text/words.ts';
+import { replayMessages } from '../../../operations/alerts/replay-messages.ts';
+import { testChannel } from '../../../operations/alerts/test-channel.ts';
+import { verifyLedger } from '../../../operations/system/verify-ledger.ts';
+import { describeOutlet } from '../../../outlets/outlet-status.ts';
+import { formatInteger } from '../../../reports/formats/columns.ts';
+import { QUEUE_BOARD_PATH } from '../../http/queue-board.ts';
+import { ChangeForm } from '../shell/form.tsx';
+import { Layout } from '../shell/layout.tsx';
+import { Badge, Card, Empty, Table, Time } from '../shell/parts.tsx';
+import { may, type Visit } from '../shell/visit.ts';
+import type { SystemView } from './read-system.ts';
+
+/** Answers: does the daemon work, what waits, and do receivers accept what it sends? */
+export function SystemPage({ visit, system }: { visit: Visit; system: SystemView }) {
+  const { faults } = system;
+  return (
+    <Layout visit={visit} place="system" title="System">
+      <div class="head">
+        <h1>System</h1>
+        <p>
+          {faults.length === 0 ? (
+            <Badge tone="good">ready</Badge>
+          ) : (
+            <Badge tone="bad">{counted(faults.length, 'fault')}</Badge>
+          )}
+        </p>
+      </div>
+      {faults.map((fault) => (
+        <div key={fault} class="notice bad">
+          {fault}
+        </div>
+      ))}
+      <div class="columns">
+        <div>
+          <Channels visit={visit} system={system} />
+          <Undelivered visit={visit} system={system} />
+          <Outlets system={system} />
+          <Exports system={system} />
+        </div>
+        <div>
+          <Ledger visit={visit} system={system} />
+          <Queue system={system} />
+          <Configuration system={system} />
+        </div>
+      </div>
+    </Layout>
+  );
+}
+
+function Channels({ visit, system: { channels, outbox } }: { visit: Visit; system: SystemView }) {
+  const canTest = may(visit, testChannel);
+  const heads = [{ label: 'Channel' }, { label: 'State' }, ...(canTest ? [{ label: 'Test' }] : [])];
+  const note = `${formatInteger(outbox.pending)} waiting, ${formatInteger(outbox.held)} for the daily summary`;
+  return (
+    <Card title="Channels" note={note}>
+      <Table label="Channels" heads={heads}>
+        {channels.map(({ name, type, fault }) => (
+          <tr key={name}>
+            <th scope="row">
+              {name}
+              <small>{type}</small>
+            </th>
+            <td>
+              <Badge tone={fault === null ? 'good' : 'bad'}>{fault === null ? 'works' : 'fails'}</Badge>
+              {fault === null ? null : <small>{fault}</small>}
+            </td>
+            {canTest ? (
+              <td>
+                <ChangeForm
+                  visit={visit}
+                  form={`test ${name}`}
+                  action="/system/test-channel"
+                  submit="Send a test"
+                  submitName={`Send a test to ${name}`}
+                >
+                  <input type="hidden" name="channel" value={name} />
+                </ChangeForm>
+              </td>
+            ) : null}
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+function Undelivered({ visit, system: { undelivered } }: { visit: Visit; system: SystemView }) {
+  if (undelivered.length === 0) return null;
+  const heads = [{ label: 'Created' }, { label: 'Channel' }, { label: 'Reason' }];
+  return (
+    <Card title="Undelivered messages" note={counted(undelivered.length, 'message')}>
+      <Table label="Undelivered messages" heads={heads}>
+        {undelivered.slice(0, SHOWN_MESSAGES).map(({ notification_id, channel, created_at, last_error }) => (
+          <tr key={`${notification_id} ${channel}`}>
+            <td>
+              <Time at={created_at} />
+            </td>
+            <th scope="row">{channel}</th>
+            <td>{last_error}</td>
+          </tr>
+        ))}
+      </Table>
+      {may(visit, replayMessages) ? (
+        <div class="actions">
+          <ChangeForm visit={visit} form="replay" action="/system/replay" submit="Send all again with current figures">
+            {null}
+          </ChangeForm>
+        </div>
+      ) : null}
+    </Card>
+  );
+}
+
+const SHOWN_MESSAGES = 20;
+
+function Outlets({ system: { outlets } }: { system: SystemView }) {
+  if (outlets.length === 0) return null;
+  return (
+    <Card title="Outlets">
+      <Table label="Outlets" heads={[{ label: 'Outlet' }, { label: 'State' }, { label: 'Waiting', number: true }]}>
+        {outlets.map((outlet) => (
+          <tr key={outlet.name}>
+            <th scope="row">
+              {outlet.name}
+              <small>{outlet.type}</small>
+            </th>
+            <td>{describeOutlet(outlet)}</td>
+            <td class="number">{formatInteger(outlet.waiting)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+function Exports({ system: { exports } }: { system: SystemView }) {
+  if (exports.length === 0) return null;
+  return (
+    <Card title="Scheduled exports">
+      <Table label="Scheduled exports" heads={[{ label: 'Export' }, { label: 'Last file' }, { label: 'State' }]}>
+        {exports.map(({ name, failing, lastAtMs }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>
+              <Time at={lastAtMs === null ? null : new Date(lastAtMs).toISOString()} />
+            </td>
+            <td>
+              <Badge tone={failing ? 'bad' : 'good'}>{failing ? 'fails' : 'works'}</Badge>
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+function Ledger({ visit, system: { head, storage } }: { visit: Visit; system: SystemView }) {
+  return (
+    <Card title="Ledger">
+      <div class="inside fields">
+        <dl class="facts">
+          <dt>Head</dt>
+          <dd>
+            <code>{head.head_digest}</code> (link {formatInteger(head.link)})
+          </dd>
+          <dt>Id</dt>
+          <dd>
+            <code>{head.ledger_id}</code>
+          </dd>
+          <dt>Size</dt>
+          <dd>
+            {sizeText(storage.ledgerBytes)}, write-ahead log {sizeText(storage.logBytes)}
+          </dd>
+          <dt>Free disk</dt>
+          <dd>{sizeText(storage.diskFreeBytes)}</dd>
+        </dl>
+        {may(visit, verifyLedger) ? (
+          <ChangeForm visit={visit} form="verify" action="/system/verify" submit="Verify the ledger">
+            {null}
+          </ChangeForm>
+        ) : null}
+      </div>
+    </Card>
+  );
+}
+
+function Queue({ system: { queues, publishing } }: { system: SystemView }) {
+  return (
+    <Card title="Queue and copy">
+      <div class="inside">
+        {queues === null ? (
+          <Empty>Redis is not available.</Empty>
+        ) : (
+          <dl class="facts">
+            {Object.entries(queues).map(([name, { waiting, active, delayed, failed }]) => (
+              <>
+                <dt key={name}>{name}</dt>
+                <dd key={`${name} jobs`}>
+                  {waiting} waiting, {active} active, {delayed} delayed, {failed} failed in the last days
+                </dd>
+              </>
+            ))}
+            {publishing === null ? null : (
+              <>
+                <dt>Copy in Postgres</dt>
+                <dd>{publishing.fault === null ? `${publishing.lagLinks} links behind` : publishing.fault.message}</dd>
+              </>
+            )}
+          </dl>
+        )}
+        <p>
+          <a href={QUEUE_BOARD_PATH}>Jobs</a>
+        </p>
+      </div>
+    </Card>
+  );
+}
+
+function Configuration({ system: { configuration } }: { system: SystemView }) {
+  if (configuration === null) return null;
+  const { readAt, refused, needsRestart } = configuration;
+  return (
+    <Card title="Configuration">
+      <div class="inside">
+        <p class="small quiet">
+          Read <Time at={readAt} />
+        </p>
+        {needsRestart.length === 0 ? null : <p>These changes need a restart: {needsRestart.join(', ')}.</p>}
+        {refused === null ? null : (
+          <>
+            <p class="bad">The latest configuration was refused.</p>
+            <ul>
+              {refused.faults.map(({ path, message, hint }) => (
+                <li key={path}>
+                  {path}: {message} <span class="quiet">{hint}</span>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1024 ** 3 ? `${(bytes / 1024 ** 2).toFixed(1)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+}
