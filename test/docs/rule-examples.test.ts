@@ -13,7 +13,7 @@ const EXAMPLES: Record<string, Example> = {
           '2026-03-21': 15_000,
         },
       }),
-    told: ['03-21T12 jump happened firing acme 15000 of 15000', '04-03T12 jump settled escalated acme 15000 of 15000'],
+    told: ['03-21T12 jump happened firing acme 15000 of 15000', '04-03T12 jump settled resolved acme 15000 of 15000'],
   },
   'first month of a tenant': {
     says: '50 credits on the last day of March count as 1,550, so April jumps at 2,550.',

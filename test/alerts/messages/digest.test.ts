@@ -67,8 +67,8 @@ describe('a daily summary', () => {
   it('gives its time by the clock of its channel', () => {
     const summary = (timezone: string) =>
       read(only(dailySummaries([held('alert_a', DROP)], { ...WHEN, timezone }))).summary;
-    expect(summary('UTC')).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert firing.');
-    expect(summary('America/New_York')).toBe('Daily summary of 2026-02-21 02:00 UTC-5: 1 alert firing.');
+    expect(summary('UTC')).toBe('Daily summary of 2026-02-21 07:00 UTC: 1 alert open.');
+    expect(summary('America/New_York')).toBe('Daily summary of 2026-02-21 02:00 UTC-5: 1 alert open.');
   });
 
   it('carries every notification whole, in an item an alert', () => {

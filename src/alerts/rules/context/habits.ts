@@ -45,12 +45,17 @@ export function habitualMonth(
   return { monthsBefore: periodKey - Number(month), credits };
 }
 
-/** Returns the month with the least usage of the last six; months without usage count. */
+/**
+ * Returns the month with the least usage of the last six. Months without usage count, but not the tenant's first month,
+ * which may be partial, and those before it.
+ */
 export function lowestMonth(
   context: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
 ): { monthsBefore: number; credits: bigint } {
-  const months = Array.from({ length: DROP_MONTHS }, (_, place) => {
+  const first = context.usageHistory.firstPeriodKey(tenantKey) ?? periodKey;
+  const count = Math.max(1, Math.min(DROP_MONTHS, periodKey - 1 - first));
+  const months = Array.from({ length: count }, (_, place) => {
     const monthsBefore = place + 1;
     return { monthsBefore, credits: context.read(periodKey - monthsBefore, tenantKey).current?.credits ?? 0n };
   });
