@@ -35,6 +35,8 @@ export type MonthSummary = z.output<typeof month>;
 export const listMonths = document({
   name: 'months.list',
   summary: 'List months with the totals of all workspaces, the latest first',
+  details:
+    'For trends over several months: workspaces, tenants, credits and amounts of each month. months_plan has the blockers of one month.',
   role: 'read',
   input: z.strictObject({
     until: periodText.optional().describe('the latest month; the current one unless given'),
@@ -55,6 +57,7 @@ const side = z.strictObject(monthShape).nullable();
 export const compareMonths = document({
   name: 'months.compare',
   summary: 'Compare the current month, to date and by forecast, with the previous one',
+  details: 'For how this month is going: its credits to date, its forecast and the previous month.',
   role: 'read',
   input: z.strictObject({ period: periodText.optional().describe('the month; the current one unless given') }),
   output: z.strictObject({

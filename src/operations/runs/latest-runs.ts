@@ -37,6 +37,8 @@ const run = z.strictObject({
 export const latestRuns = document({
   name: 'runs.latest',
   summary: 'Show runs, the latest first',
+  details:
+    'For when a workspace was read, and which runs failed. runs_show has the certificate of one run and its error with a remedy.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,

@@ -25,6 +25,8 @@ const ranked = z.strictObject({
 export const rankTenants = document({
   name: 'tenants.rank',
   summary: 'Rank the tenants of a month by usage, change or charge, or find tenants by part of a name',
+  details:
+    'For the largest tenants, the largest changes, or a tenant of which only a part of the name is known. tenants_show has the history of one.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,
