@@ -205,7 +205,7 @@ describe('alerts', () => {
     expect(err).toBe('');
     // What it has beside the month before: no whole day was read yet, so nothing is foretold.
     expect(out).toMatch(
-      /^warn +2026-\S+ \S+ +jump happened +acme +2026-02 +4,000 +alert_\w+ +ws-1: acme used 5,000 .*\.$/m,
+      /^warn +2026-\S+ \S+ +jump happened +acme +2026-02 +4,000 +alert_\w+ +acme \(ws-1\): 5,000 .*\.$/m,
     );
     expect((await world.run('alerts')).out).toBe(out);
     const { filters, alerts } = parseJson((await world.run('alerts', '--json')).out);

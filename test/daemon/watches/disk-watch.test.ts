@@ -133,7 +133,7 @@ test('an unwritable ledger causes one emergency notification per channel, record
     severity: 'critical',
     state: 'firing',
   });
-  expect(told.summary).toContain('cannot write the ledger: database or disk is full');
+  expect(told.summary).toContain('Cannot write the ledger: database or disk is full');
   away = [];
   await pass(5);
   expect(sent.map(({ channel }) => channel)).toEqual(['a', 'b']);
