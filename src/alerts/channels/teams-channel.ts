@@ -14,7 +14,7 @@ const MAX_CARD_BYTES = 18_000;
 /** The title, a line, the command and the head, each, and an address. */
 const TEXT_BYTES = 2_000;
 /** Teams throttles more than four requests a second. */
-const SPACING_MS = 260;
+const SPACING_MS = 300;
 const STYLES: Readonly<Record<MessageKind, string>> = {
   critical: 'attention',
   warning: 'warning',
