@@ -27,6 +27,7 @@ import { inputReader, type PageInput } from './read-input.ts';
 import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
 import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
 import { RowStreams } from './row-stream.ts';
+import { SlowReads } from './slow-reads.ts';
 
 export const API_PATH = '/api/v1';
 /** Limit of requests for each caller. A stream counts as one request, and so does a page. */
@@ -85,6 +86,7 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
     reply.header('content-security-policy', REFERENCE_POLICY).type('text/html; charset=utf-8').send(page),
   );
   const answers = new Answers(options);
+  api.addHook('onClose', () => answers.stop());
   for (const operation of OPERATIONS) addRoute(api, operation, answers);
   addMcp(api, options);
 };
@@ -144,12 +146,17 @@ class Answers {
   readonly #options: ApiOptions;
   readonly #tags: EntityTags;
   readonly #streams: RowStreams;
+  readonly #slowReads = new SlowReads();
 
   constructor(options: ApiOptions) {
     const { context, clock } = options;
     this.#options = options;
     this.#tags = new EntityTags(context.reader().connection, () => context.config, clock);
     this.#streams = new RowStreams(context.redact);
+  }
+
+  stop(): Promise<void> {
+    return this.#slowReads.stop();
   }
 
   scopeOf(caller: Caller, request: FastifyRequest): Scope {
@@ -164,6 +171,14 @@ class Answers {
       actor: { name: caller.name, kind: 'token' },
       signal: gone.signal,
       enqueueSync: this.#options.enqueueSync,
+      runApart: (operation, input) =>
+        this.#slowReads.run({
+          config: context.config,
+          operation,
+          input,
+          actor: { name: caller.name, kind: 'token' },
+          nowMs: this.#options.clock.now(),
+        }),
     };
   }
 
@@ -173,7 +188,8 @@ class Answers {
     { request, reply, input, format }: Asked & { format: AnswerFormat },
   ): Promise<FastifyReply> {
     if (format === 'html') {
-      const page = [...(operation.page?.(await operation.run(scope, input)) ?? [])].join('');
+      const { document } = await readDocument(operation, scope, input);
+      const page = [...(operation.page?.(document) ?? [])].join('');
       return asFile(reply, operation.name, 'html').send(this.#options.context.redact(page));
     }
     // A tag belongs to an address; the answer to a POST depends on its body, too.
