@@ -5,6 +5,7 @@ import type { WallClock } from '../../core/clock.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { hasRole } from '../../core/text/roles.ts';
 import type {
+  Actor,
   AnyListOperation,
   ChangeOperation,
   DocumentOperation,
@@ -85,10 +86,11 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
   api.get('/api', (_request, reply) =>
     reply.header('content-security-policy', REFERENCE_POLICY).type('text/html; charset=utf-8').send(page),
   );
-  const answers = new Answers(options);
-  api.addHook('onClose', () => answers.stop());
+  const slowReads = new SlowReads();
+  api.addHook('onClose', () => slowReads.stop());
+  const answers = new Answers(options, slowReads);
   for (const operation of OPERATIONS) addRoute(api, operation, answers);
-  addMcp(api, options);
+  addMcp(api, { ...options, slowReads });
 };
 
 /** Numbers of a body are plain numbers; an integer that a double cannot hold stays exact. */
@@ -146,21 +148,19 @@ class Answers {
   readonly #options: ApiOptions;
   readonly #tags: EntityTags;
   readonly #streams: RowStreams;
-  readonly #slowReads = new SlowReads();
+  readonly #slowReads: SlowReads;
 
-  constructor(options: ApiOptions) {
+  constructor(options: ApiOptions, slowReads: SlowReads) {
     const { context, clock } = options;
+    this.#slowReads = slowReads;
     this.#options = options;
     this.#tags = new EntityTags(context.reader().connection, () => context.config, clock);
     this.#streams = new RowStreams(context.redact);
   }
 
-  stop(): Promise<void> {
-    return this.#slowReads.stop();
-  }
-
   scopeOf(caller: Caller, request: FastifyRequest): Scope {
     const { context } = this.#options;
+    const actor: Actor = { name: caller.name, kind: 'token' };
     const gone = new AbortController();
     request.raw.once('close', () => {
       if (!request.raw.complete || request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the caller left'));
@@ -168,17 +168,10 @@ class Answers {
     return {
       context,
       connection: context.reader().connection,
-      actor: { name: caller.name, kind: 'token' },
+      actor,
       signal: gone.signal,
       enqueueSync: this.#options.enqueueSync,
-      runApart: (operation, input) =>
-        this.#slowReads.run({
-          config: context.config,
-          operation,
-          input,
-          actor: { name: caller.name, kind: 'token' },
-          nowMs: this.#options.clock.now(),
-        }),
+      runApart: this.#slowReads.of(context, actor),
     };
   }
 

@@ -2,6 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { type Cancel, systemClock } from '../../core/clock.ts';
 import { AppError, unpackError } from '../../core/errors.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
+import type { Actor, RunApart } from '../../operations/operation.ts';
+import type { Context } from '../../wiring/context.ts';
 import type { ReadOrder, ReadReply } from './read-thread.ts';
 
 /** The thread ends after this time without a read, because its code takes memory. */
@@ -25,7 +27,7 @@ export class SlowReads {
   #lastId = 0;
   #cancelIdle: Cancel = () => undefined;
 
-  run<Output extends object>(order: Omit<ReadOrder, 'id'>): Promise<Output> {
+  #run<Output extends object>(order: Omit<ReadOrder, 'id'>): Promise<Output> {
     if (this.#waiting.size >= MAX_WAITING_READS) {
       throw new AppError('reads_busy', `${MAX_WAITING_READS} reads of the whole ledger wait`, {
         hint: 'try again in a few seconds',
@@ -39,6 +41,12 @@ export class SlowReads {
     this.#waiting.set(this.#lastId, { resolve, reject });
     this.#worker.postMessage({ id: this.#lastId, ...order });
     return promise;
+  }
+
+  /** Returns the function that runs the slow reads of a caller. */
+  of(context: Context, actor: Actor): RunApart {
+    const { clock } = context;
+    return (operation, input) => this.#run({ config: context.config, operation, input, actor, nowMs: clock.now() });
   }
 
   /** Ends the thread; reads that wait fail. May be called twice. */
