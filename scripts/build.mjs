@@ -15,6 +15,7 @@ const ENTRIES = {
   'export-process': 'daemon/exports/export-process.ts',
   'report-thread': 'daemon/http/reports/report-thread.ts',
   'sheet-thread': 'daemon/api/sheet-thread.ts',
+  'read-thread': 'daemon/api/read-thread.ts',
   'scan-thread': 'ledger/audit/verify/scan-thread.ts',
 };
 /** Verifiers that an auditor runs alone: one readable file each, comments included. */

@@ -33,7 +33,11 @@ export interface Scope {
   readonly signal: AbortSignal;
   /** Queues a run of a workspace; `exists`: one waits or is running. Absent outside a daemon. */
   readonly enqueueSync?: EnqueueSync | undefined;
+  /** Runs a slow read in a thread. Absent outside a daemon: it runs here. */
+  readonly runApart?: RunApart | undefined;
 }
+
+export type RunApart = <Output extends object>(operation: string, input: Record<string, unknown>) => Promise<Output>;
 
 export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'>;
 
@@ -66,6 +70,8 @@ export interface DocumentOperation<Input extends z.ZodObject, Output> extends Op
   kind: 'document';
   details: string;
   output: z.ZodType<Output>;
+  /** The read takes seconds for a large ledger: run it with `runRead`. */
+  isSlow?: true;
   /** Builds the document as a printable page, in pieces; absent if there is none. */
   page?(document: Output): Iterable<string>;
   run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
@@ -157,6 +163,16 @@ export function document<Input extends z.ZodObject, Output extends object>(
   operation: Omit<DocumentOperation<Input, Output>, 'kind'>,
 ): DocumentOperation<Input, Output> {
   return { kind: 'document', ...operation };
+}
+
+/** Runs a read; a slow one in a thread if the caller has one. */
+export async function runRead<Input extends z.ZodObject, Output extends object>(
+  scope: Scope,
+  operation: DocumentOperation<Input, Output>,
+  input: z.output<Input>,
+): Promise<Output> {
+  const { isSlow = false, name } = operation;
+  return isSlow && scope.runApart !== undefined ? scope.runApart<Output>(name, input) : operation.run(scope, input);
 }
 
 export function change<Input extends z.ZodObject, Output extends object>(

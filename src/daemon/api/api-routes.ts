@@ -5,6 +5,7 @@ import type { WallClock } from '../../core/clock.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { hasRole } from '../../core/text/roles.ts';
 import type {
+  Actor,
   AnyListOperation,
   ChangeOperation,
   DocumentOperation,
@@ -27,6 +28,7 @@ import { inputReader, type PageInput } from './read-input.ts';
 import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
 import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
 import { RowStreams } from './row-stream.ts';
+import { SlowReads } from './slow-reads.ts';
 
 export const API_PATH = '/api/v1';
 /** Limit of requests for each caller. A stream counts as one request, and so does a page. */
@@ -84,9 +86,11 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
   api.get('/api', (_request, reply) =>
     reply.header('content-security-policy', REFERENCE_POLICY).type('text/html; charset=utf-8').send(page),
   );
-  const answers = new Answers(options);
+  const slowReads = new SlowReads();
+  api.addHook('onClose', () => slowReads.stop());
+  const answers = new Answers(options, slowReads);
   for (const operation of OPERATIONS) addRoute(api, operation, answers);
-  addMcp(api, options);
+  addMcp(api, { ...options, slowReads });
 };
 
 /** Numbers of a body are plain numbers; an integer that a double cannot hold stays exact. */
@@ -144,9 +148,11 @@ class Answers {
   readonly #options: ApiOptions;
   readonly #tags: EntityTags;
   readonly #streams: RowStreams;
+  readonly #slowReads: SlowReads;
 
-  constructor(options: ApiOptions) {
+  constructor(options: ApiOptions, slowReads: SlowReads) {
     const { context, clock } = options;
+    this.#slowReads = slowReads;
     this.#options = options;
     this.#tags = new EntityTags(context.reader().connection, () => context.config, clock);
     this.#streams = new RowStreams(context.redact);
@@ -154,6 +160,7 @@ class Answers {
 
   scopeOf(caller: Caller, request: FastifyRequest): Scope {
     const { context } = this.#options;
+    const actor: Actor = { name: caller.name, kind: 'token' };
     const gone = new AbortController();
     request.raw.once('close', () => {
       if (!request.raw.complete || request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the caller left'));
@@ -161,9 +168,10 @@ class Answers {
     return {
       context,
       connection: context.reader().connection,
-      actor: { name: caller.name, kind: 'token' },
+      actor,
       signal: gone.signal,
       enqueueSync: this.#options.enqueueSync,
+      runApart: this.#slowReads.of(context, actor),
     };
   }
 
@@ -173,7 +181,8 @@ class Answers {
     { request, reply, input, format }: Asked & { format: AnswerFormat },
   ): Promise<FastifyReply> {
     if (format === 'html') {
-      const page = [...(operation.page?.(await operation.run(scope, input)) ?? [])].join('');
+      const { document } = await readDocument(operation, scope, input);
+      const page = [...(operation.page?.(document) ?? [])].join('');
       return asFile(reply, operation.name, 'html').send(this.#options.context.redact(page));
     }
     // A tag belongs to an address; the answer to a POST depends on its body, too.

@@ -1,10 +1,11 @@
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import type {
-  AnyListOperation,
-  ChangeOperation,
-  DocumentOperation,
-  Operation,
-  Scope,
+import {
+  type AnyListOperation,
+  type ChangeOperation,
+  type DocumentOperation,
+  type Operation,
+  runRead,
+  type Scope,
 } from '../../operations/operation.ts';
 import { type CursorPlace, decodeCursor, encodeCursor } from './cursor.ts';
 import type { PageInput } from './read-input.ts';
@@ -21,7 +22,7 @@ export async function readDocument(
   scope: Scope,
   input: Record<string, unknown>,
 ): Promise<Answer> {
-  const document = await operation.run(scope, input);
+  const document = await runRead(scope, operation, input);
   return { document, snapshot: readSnapshot(scope.connection, workspaceOf(input)) };
 }
 

@@ -1,9 +1,11 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { EnqueueSync } from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { Caller } from '../api/callers.ts';
 import { ApiError } from '../api/problem.ts';
+import type { SlowReads } from '../api/slow-reads.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { type OperationTool, toolsOf } from './tools.ts';
 
@@ -14,10 +16,13 @@ const MAX_SUBSCRIPTIONS = 16;
 export interface McpRoutesOptions {
   context: Context;
   version: string;
+  slowReads: SlowReads;
+  enqueueSync: EnqueueSync;
 }
 
 /** Serves MCP over Streamable HTTP at `/mcp`, without sessions. The guards of the server have checked host and token. */
-export function addMcp(app: FastifyInstance, { context, version }: McpRoutesOptions): void {
+export function addMcp(app: FastifyInstance, options: McpRoutesOptions): void {
+  const { context, version, slowReads, enqueueSync } = options;
   const toolsByPermission = new Map<string, OperationTool[]>();
   const toolsFor = ({ role, mcp = 'read' }: Caller): OperationTool[] => {
     const key = `${role} ${mcp}`;
@@ -41,6 +46,8 @@ export function addMcp(app: FastifyInstance, { context, version }: McpRoutesOpti
               connection: context.reader().connection,
               actor: { name: caller.name, kind: 'token' },
               signal,
+              enqueueSync,
+              runApart: slowReads.of(context, { name: caller.name, kind: 'token' }),
             }),
         },
       });

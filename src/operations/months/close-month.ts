@@ -6,11 +6,12 @@ import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/
 import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import type { Recorded } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, change, type Scope } from '../operation.ts';
+import { actorText, change, runRead, type Scope } from '../operation.ts';
 import { idText, noteText, periodText } from '../schemas.ts';
+import { verifyLedger } from '../system/verify-ledger.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { periodEventSchema, recordOfEvent, writeOnce } from './period-event.ts';
-import { planMonth, verifyBooks } from './plan-month.ts';
+import { planMonth } from './plan-month.ts';
 import { statementForm } from './statement-form.ts';
 
 const MAX_WORKSPACES = 1000;
@@ -39,7 +40,7 @@ export const closeMonth = change({
   async run(scope, { period, workspace, note = '', force = false, accept_change: accepted = [] }) {
     checkAccepted(scope, accepted, note);
     const { id } = chooseWorkspace(scope.context.config, workspace);
-    if (!force) requireVerifiedLedger((await verifyBooks(scope)).faults.length);
+    if (!force) requireVerifiedLedger((await runRead(scope, verifyLedger, {})).faults.length);
     const event = await closeOne(scope, { period, id, note, force, acceptChange: accepted.includes(id) });
     const notes = [...checkpointNotes(event), ...skippedNotes(scope, (month) => month.workspaceId === id)];
     return { applied: true, document: recordOfEvent(event), notes };
@@ -79,7 +80,7 @@ export const closeMonths = change({
   command: 'close',
   async run(scope, { period, workspaces: ids, note = '', accept_change: accepted = [] }) {
     checkAccepted(scope, accepted, note);
-    const plan = await planMonth.run(scope, { period, workspace: ids });
+    const plan = await runRead(scope, planMonth, { period, workspace: ids });
     requireVerifiedLedger(plan.faults);
     const outcomes: CloseOutcome[] = [];
     const notes: string[] = [];

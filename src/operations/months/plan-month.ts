@@ -26,6 +26,7 @@ export const planMonth = document({
   output: monthEndSchema,
   http: { method: 'GET', path: '/periods/{period}' },
   command: 'month-end',
+  isSlow: true,
   async run(scope, { period, workspace: ids, verify = true }) {
     const { connection, context } = scope;
     const { config, clock } = context;

@@ -1,15 +1,10 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
-import {
-  cardsInConfig,
-  changeOfCards,
-  type ReplacementCards,
-  refuseUnclear,
-} from '../../ledger/journal/charges/card-store.ts';
+import { cardsInConfig, changeOfCards, refuseUnclear } from '../../ledger/journal/charges/card-store.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type Changed, change, type Scope } from '../operation.ts';
+import { type Changed, change, runRead, type Scope } from '../operation.ts';
 import { previewField } from '../schemas.ts';
-import { cardFields, compareRates, comparisonShape, requestedCards } from './compare-rates.ts';
+import { type CardInput, cardFields, checkRates, comparisonShape, requestedCards } from './compare-rates.ts';
 
 const output = z.strictObject({
   applied: z.boolean().describe('false after a dry run, and if these cards were active already'),
@@ -29,8 +24,7 @@ export const applyRates = change({
   command: 'rates apply',
   run(scope, { dry_run: dryRun, ...input }) {
     if (input.rates !== undefined || input.costs !== undefined) refuseConfigured(scope.context);
-    const { cards, source } = requestedCards(scope, input);
-    return replaceCards(scope, cards, { source, dryRun });
+    return replaceCards(scope, input, dryRun);
   },
 });
 
@@ -44,7 +38,7 @@ export const clearRates = change({
   command: 'rates clear',
   run(scope, { dry_run: dryRun }) {
     refuseConfigured(scope.context);
-    return replaceCards(scope, { rates: [], costs: [] }, { source: 'import', dryRun });
+    return replaceCards(scope, { rates: [], costs: [] }, dryRun);
   },
 });
 
@@ -60,9 +54,10 @@ function refuseConfigured({ config }: Context): void {
 
 async function replaceCards(
   scope: Scope,
-  cards: ReplacementCards,
-  { source, dryRun }: { source: 'configuration' | 'import'; dryRun: boolean },
+  input: CardInput,
+  dryRun: boolean,
 ): Promise<Changed<z.output<typeof output>>> {
+  const { cards, source } = requestedCards(scope, input);
   const { rates, costs } = cards;
   for (const side of [rates, costs]) if (side !== null) refuseUnclear(side);
   const { context } = scope;
@@ -71,7 +66,7 @@ async function replaceCards(
   const { connection } = scope;
   const changed = changeOfCards(connection, cards);
   const hasChanged = changed.added.length + changed.retired.length > 0;
-  const comparison = compareRates(connection, rates, { onlyOpen: true });
+  const comparison = await runRead(scope, checkRates, { ...input, open_only: true });
   if (hasChanged) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });
   const count = (rates?.length ?? 0) + (costs?.length ?? 0);
   const document = { applied: !dryRun && hasChanged, cards: count, ...changed, ...comparison };

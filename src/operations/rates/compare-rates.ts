@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { compareCards } from '../../billing/rates/compare-cards.ts';
 import { PeriodPricer } from '../../billing/rates/period-pricer.ts';
 import { resolveRateCard } from '../../billing/rates/rate-card.ts';
-import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
+import { type RateCardText, rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { UsageError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
 import {
@@ -24,6 +24,12 @@ export const cardFields = {
   rates: rateCardsSchema.optional().describe('the prices; those of the configuration if `costs` is missing, too'),
   costs: rateCardsSchema.optional().describe('the provider costs'),
 };
+
+/** The cards of a request as its handler gets them. */
+export interface CardInput {
+  rates?: RateCardText[] | undefined;
+  costs?: RateCardText[] | undefined;
+}
 
 const sides = {
   currency: z.string(),
@@ -60,14 +66,18 @@ export const checkRates = document({
   details:
     'For what other prices would have charged: the amounts of each month under the given cards beside those under the active ones. It changes nothing.',
   role: 'read',
-  input: z.strictObject(cardFields),
+  input: z.strictObject({
+    ...cardFields,
+    open_only: z.boolean().optional().describe('only months that are not closed'),
+  }),
   output: z.strictObject(comparisonShape),
   http: { method: 'POST', path: '/rates/check' },
   command: 'rates check',
-  run(scope, input) {
+  isSlow: true,
+  run(scope, { open_only: onlyOpen = false, ...input }) {
     const { rates } = requestedCards(scope, input).cards;
     if (rates !== null) refuseUnclear(rates);
-    return compareRates(scope.connection, rates, { onlyOpen: false });
+    return compareRates(scope.connection, rates, { onlyOpen });
   },
 });
 
@@ -80,15 +90,12 @@ interface RequestedCards {
 }
 
 /** Returns the cards of a request, or those of the configuration. Throws UsageError if there are none. */
-export function requestedCards(
-  scope: Scope,
-  { rates = null, costs = null }: Partial<Record<keyof ReplacementCards, ReplacementCards['rates'] | undefined>>,
-): RequestedCards {
-  if (rates !== null || costs !== null) {
+export function requestedCards(scope: Scope, { rates, costs }: CardInput): RequestedCards {
+  if (rates !== undefined || costs !== undefined) {
     for (const { name, workspace } of [...(rates ?? []), ...(costs ?? [])]) {
       requireKnownWorkspace(scope, workspace, `${name}: workspace`);
     }
-    return { cards: { rates, costs }, source: 'import' };
+    return { cards: { rates: rates ?? null, costs: costs ?? null }, source: 'import' };
   }
   const configured = cardsInConfig(scope.context.config);
   if (configured.rates !== null || configured.costs !== null) return { cards: configured, source: 'configuration' };
@@ -99,11 +106,7 @@ export function requestedCards(
 }
 
 /** Compares the amounts of months and tenants under the active cards and under `cards`; null compares the active cards with themselves. */
-export function compareRates(
-  connection: LedgerDb,
-  cards: ReplacementCards['rates'],
-  { onlyOpen }: { onlyOpen: boolean },
-) {
+function compareRates(connection: LedgerDb, cards: ReplacementCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {
   const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
   return connection.transaction(() => {
     const nameOf = tenantNameLookup(connection);

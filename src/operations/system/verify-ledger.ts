@@ -34,6 +34,7 @@ export const verifyLedger = document({
   output,
   http: { method: 'GET', path: '/verification' },
   command: 'verify',
+  isSlow: true,
   run({ connection, context }) {
     const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
     return verifyFile({ path, connection, keyFile: checkpointKeyFile });

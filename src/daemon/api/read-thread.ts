@@ -1,0 +1,43 @@
+import { parentPort } from 'node:worker_threads';
+import type { Config } from '../../config/types.ts';
+import { systemClock } from '../../core/clock.ts';
+import { type PackedError, packError } from '../../core/errors.ts';
+import { createLogger } from '../../core/logger.ts';
+import type { Actor } from '../../operations/operation.ts';
+import { OPERATIONS } from '../../operations/operations.ts';
+import { Context } from '../../wiring/context.ts';
+
+/** A read for the thread to run. */
+export interface ReadOrder {
+  id: number;
+  config: Config;
+  operation: string;
+  input: Record<string, unknown>;
+  actor: Actor;
+  nowMs: number;
+}
+
+export type ReadReply = { id: number } & ({ document: object } | { error: PackedError });
+
+async function run({ config, operation: name, input, actor, nowMs }: ReadOrder): Promise<object> {
+  const operation = OPERATIONS.find((each) => each.name === name);
+  if (operation?.kind !== 'document') throw new Error(`${name} is not a read that answers with a document`);
+  const clock = { ...systemClock, now: () => nowMs };
+  const context = new Context(config, { clock, logger: createLogger({ level: 'silent' }) });
+  try {
+    const { connection } = context.reader();
+    const signal = new AbortController().signal;
+    return await operation.run({ context, connection, actor, signal }, input);
+  } finally {
+    await context.close();
+  }
+}
+
+/** This file runs as a thread and is never imported. */
+parentPort?.on('message', async (order: ReadOrder) => {
+  const reply = await run(order).then(
+    (document): ReadReply => ({ id: order.id, document }),
+    (error: unknown): ReadReply => ({ id: order.id, error: packError(error) }),
+  );
+  parentPort?.postMessage(reply);
+});

@@ -1,0 +1,84 @@
+import { Worker } from 'node:worker_threads';
+import { type Cancel, systemClock } from '../../core/clock.ts';
+import { AppError, unpackError } from '../../core/errors.ts';
+import { siblingModule } from '../../core/process/module-file.ts';
+import type { Actor, RunApart } from '../../operations/operation.ts';
+import type { Context } from '../../wiring/context.ts';
+import type { ReadOrder, ReadReply } from './read-thread.ts';
+
+/** The thread ends after this time without a read, because its code takes memory. */
+const THREAD_IDLE_MS = 60_000;
+const THREAD_MEMORY_MB = 1024;
+/** Maximum reads that wait; further ones fail with `reads_busy`. */
+const MAX_WAITING_READS = 8;
+
+interface WaitingRead {
+  resolve: (document: never) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Runs reads that take seconds for a large ledger in a thread, so that other requests are answered meanwhile. The thread
+ * starts with the first read.
+ */
+export class SlowReads {
+  readonly #waiting = new Map<number, WaitingRead>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+  #cancelIdle: Cancel = () => undefined;
+
+  #run<Output extends object>(order: Omit<ReadOrder, 'id'>): Promise<Output> {
+    if (this.#waiting.size >= MAX_WAITING_READS) {
+      throw new AppError('reads_busy', `${MAX_WAITING_READS} reads of the whole ledger wait`, {
+        hint: 'try again in a few seconds',
+        retryable: true,
+      });
+    }
+    this.#cancelIdle();
+    this.#worker ??= this.#start();
+    this.#lastId += 1;
+    const { promise, resolve, reject } = Promise.withResolvers<Output>();
+    this.#waiting.set(this.#lastId, { resolve, reject });
+    this.#worker.postMessage({ id: this.#lastId, ...order });
+    return promise;
+  }
+
+  /** Returns the function that runs the slow reads of a caller. */
+  of(context: Context, actor: Actor): RunApart {
+    const { clock } = context;
+    return (operation, input) => this.#run({ config: context.config, operation, input, actor, nowMs: clock.now() });
+  }
+
+  /** Ends the thread; reads that wait fail. May be called twice. */
+  async stop(reason = new AppError('cancelled', 'the daemon is stopping')): Promise<void> {
+    this.#cancelIdle();
+    const ended = this.#worker;
+    this.#worker = null;
+    for (const waiter of this.#waiting.values()) waiter.reject(reason);
+    this.#waiting.clear();
+    await ended?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(siblingModule(import.meta.url, 'read-thread'), {
+      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+    });
+    worker.unref();
+    worker.on('message', (reply: ReadReply) => this.#answer(reply));
+    worker.on('error', (cause) => {
+      if (this.#worker === worker)
+        void this.stop(new AppError('read_failed', `the read failed: ${cause.message}`, { cause }));
+    });
+    return worker;
+  }
+
+  #answer(reply: ReadReply): void {
+    const waiter = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if ('document' in reply) waiter?.resolve(reply.document as never);
+    else waiter?.reject(unpackError(reply.error));
+    if (this.#waiting.size === 0) {
+      this.#cancelIdle = systemClock.after(THREAD_IDLE_MS, () => void this.stop(), { background: true });
+    }
+  }
+}
