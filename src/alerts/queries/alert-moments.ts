@@ -22,7 +22,7 @@ import type { AlertRow } from './alerts.ts';
 /** An alert at one moment, with all figures of that moment. */
 export interface AlertMoment {
   at: string;
-  notification: Facts & { summary: string };
+  notification: Facts & Pick<Notification, 'title' | 'lines' | 'summary'>;
 }
 
 export interface AlertMoments {
@@ -62,8 +62,10 @@ export function alertMoments(connection: LedgerDb, timezone = UTC): (alert: Aler
     const place = { route: { channel: '', timezone }, event, revision, notifiedCount } as const;
     const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
     // The reason of an end was decided once; later figures may differ.
-    if (event === 'closed' && notified?.notification.type === 'alert.resolved')
-      notification.summary = notified.notification.summary;
+    if (event === 'closed' && notified?.notification.type === 'alert.resolved') {
+      const { title, lines, summary } = notified.notification;
+      return { notified, now: { at, notification: { ...notification, title, lines, summary } } };
+    }
     return { notified, now: { at, notification } };
   };
 }

@@ -19,7 +19,7 @@ describe('the overview', () => {
     expect(body).toContain('February 2026 to date');
     expect(body).toMatch(/Open alerts<\/h2><p class="figure[^"]*">1</);
     expect(body).toContain('<a href="/alerts/alert_');
-    expect(body).toContain('acme (Acme Ltd) used 60,000 credits');
+    expect(body).toContain('acme (Acme Ltd, ws-1): 60,000 credits');
   });
 
   it('lists what needs attention with a link, the worst first', async () => {

@@ -7,7 +7,7 @@ import { endSilence } from '../../../operations/alerts/end-silence.ts';
 import { labelAlert } from '../../../operations/alerts/label-alert.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import { ChangeForm, draftValue, MAX_NOTE_CHARACTERS } from '../shell/form.tsx';
-import { alertLink, linkTo, monthName, splitSummary, tenantLink } from '../shell/formats.ts';
+import { alertLink, linkTo, monthName, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { MonthChart, MonthLegend } from '../shell/month-chart.tsx';
 import { Badge, Card, Empty, Field, Select, SeverityBadge, Table, Time } from '../shell/parts.tsx';
@@ -25,9 +25,8 @@ interface AlertPageProps {
 
 /** Answers: is this real, how much is it worth, why did it happen, and who has been notified? */
 export function AlertPage({ visit, view, proposedEnd }: AlertPageProps) {
-  const { record, summary, mutedBecause } = view;
+  const { record, title, lines, mutedBecause } = view;
   const { alert } = record;
-  const [title, rest] = splitSummary(summary);
   return (
     <Layout visit={visit} place="alerts" title={title}>
       <p class="crumb">
@@ -48,7 +47,9 @@ export function AlertPage({ visit, view, proposedEnd }: AlertPageProps) {
           />
         </p>
       </div>
-      {rest === '' ? null : <p>{rest}</p>}
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
       <div class="columns">
         <div>
           <UsageChart view={view} />

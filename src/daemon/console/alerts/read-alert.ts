@@ -18,7 +18,9 @@ export interface HistoryLine {
 
 export interface AlertView {
   record: AlertRecord;
-  summary: string;
+  title: string;
+  /** Figures against the limit, causes and cost, in sentences. */
+  lines: readonly string[];
   facts: Fact[];
   evidence: Facts['evidence'];
   /** Why nobody is notified now; null if somebody is. */
@@ -36,7 +38,8 @@ export function readAlert({ connection, context }: Scope, alertId: string): Aler
   const { notification } = moments.now;
   return {
     record,
-    summary: notification.summary,
+    title: notification.title,
+    lines: notification.lines,
     facts: alertFacts(notification),
     evidence: notification.evidence,
     mutedBecause: createMutedNow(connection, context.clock.now())(record.alert),
