@@ -14,7 +14,7 @@ import { closeForWriting } from '../src/ledger/store/file/open.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
 import { execute } from '../src/writer/commands.ts';
 import { openSession } from '../src/writer/session.ts';
-import { writerOver } from '../src/writer/writer.ts';
+import { createWriterOnPort } from '../src/writer/writer.ts';
 
 const WIDTH = 100;
 /** 1 March 2026, 06:00 UTC. */
@@ -255,7 +255,7 @@ async function run(line, { folder, clock, pipe = false, until, meanwhile }) {
 async function openWriter(start) {
   const { session, migration } = openSession(start, {});
   const { promise: ended, resolve } = Promise.withResolvers();
-  return writerOver({
+  return createWriterOnPort({
     migration,
     ended,
     call: async (name, args) => structuredClone(execute(session, name, structuredClone(args))),

@@ -69,7 +69,7 @@ function configure(command: Command, cli: CliContext): void {
     })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    // `refuseExcess` reports them: it knows whether a word is a misspelt subcommand.
+    // Commander's own error would not suggest the subcommand that a misspelt word means; that of `refuseExcess` does.
     .allowExcessArguments(true);
   if (command.parent === null) {
     command.hook('preAction', (_, action) => {

@@ -62,7 +62,7 @@ export const postgresRule = urlRule(['postgres:', 'postgresql:'], 'a postgres://
   return tls === undefined ? null : 'sets the encryption of the connection: use publish.tls instead';
 });
 
-/** Reports that a database is on this machine: reached by loopback or a unix socket. */
+/** Reports whether a database is on this machine: reached by loopback or a unix socket. */
 export function isLocalPostgres(text: string): boolean {
   const url = new URL(text);
   const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname);

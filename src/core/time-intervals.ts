@@ -19,7 +19,7 @@ export const ALWAYS: TimeIntervals = { weekdays: null, hours: null, daysOfMonth:
 interface ParsedIntervals {
   /** 0 is Monday. */
   weekdays: number[] | null;
-  /** Minutes of the day: first inside, first outside. */
+  /** Start (included) and end (excluded), in minutes of the day. */
   hours: [from: number, to: number] | null;
   /** `LAST` is the last day. */
   daysOfMonth: number[] | null;

@@ -26,7 +26,7 @@ export interface HttpRequest {
   headers?: Record<string, string> | undefined;
   body?: string | Buffer | null | undefined;
   signal?: AbortSignal | undefined;
-  /** Milliseconds until the headers of the response, in place of the client's. */
+  /** Time limit for the response headers, in milliseconds; replaces that of the client. */
   headersTimeoutMs?: number | undefined;
   /** True to close the connection after the response. */
   isLast?: boolean | undefined;

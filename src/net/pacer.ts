@@ -5,7 +5,7 @@ export type Pacer = (signal: AbortSignal) => Promise<void>;
 
 /** Timers are not more precise than this, so shorter waits are accumulated instead of slept. */
 const SHORTEST_SLEEP_MS = 2;
-/** After a pause, requests worth this many milliseconds may be sent at once. */
+/** After a pause, as many requests may be sent at once as the rate allows in this time. */
 const BURST_MS = 100;
 
 interface PacerWaiter {

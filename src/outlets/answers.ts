@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import type { Outcome, UsageEvent } from './receiver.ts';
 import type { ReceiverCall, ReceiverHttp } from './receiver-http.ts';
 
-/** Makes a read request and parses its answer with a schema. Raises like `ReceiverHttp.ask`, and if the schema does not match. */
+/** Makes a read request and parses its answer with a schema. Throws as `ReceiverHttp.ask` does, and if the schema does not match. */
 export async function getParsed<T>(
   http: ReceiverHttp,
   call: ReceiverCall,

@@ -121,7 +121,7 @@ export class ReceiverHttp {
     }
   }
 
-  /** Returns the body of a 2xx answer. Raises like `ask` for any other. */
+  /** Returns the body of a 2xx answer. Throws the error of `ask` for any other answer. */
   requireBody(answer: Answer): string {
     const outcome = this.outcomeOf(answer);
     if (outcome.is === 'accepted' && answer.status !== null) return answer.body;

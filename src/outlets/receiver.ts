@@ -11,18 +11,18 @@ export interface Receiver {
   send(events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]>;
   /**
    * Returns the receiver's sums of these customers in a month (`YYYY-MM`, UTC), by customer: a whole or decimal number as
-   * text; `0` or absent if it has none. Null for a receiver that cannot be queried. Raises an AppError without an answer.
+   * text; `0` or absent if it has none. Null for a receiver that cannot be queried. Throws AppError if the receiver does not answer.
    */
   usage(period: string, customers: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string> | null>;
   /**
-   * Checks credentials and meter without changing anything. Raises an AppError with a hint: `outlet_unauthorized` if the
+   * Checks credentials and meter without changing anything. Throws AppError with a hint: `outlet_unauthorized` if the
    * credentials are refused, `outlet_mismatch` if the meter would not sum the events, `outlet_unreachable` without a usable
    * answer.
    */
   probe(signal: AbortSignal): Promise<void>;
   /**
    * Returns the events that the receiver refused after accepting them, from its reports since that time. Absent if its
-   * answers are final. Raises like `usage`.
+   * answers are final. Throws as `usage` does.
    */
   readLateRefusals?(sinceMs: number, signal: AbortSignal): Promise<LateRefusals>;
 }

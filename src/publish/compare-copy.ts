@@ -14,7 +14,7 @@ export interface TableTotals {
   content: string;
 }
 
-/** A table, workspace and period with different rows in the ledger and in Postgres; null if one side has none. */
+/** A table, workspace and period with different rows in the ledger and in Postgres. The totals of a side without rows are null. */
 export interface CopyDifference {
   table: string;
   /** The keys of workspace and period, as in `unitOf`. */

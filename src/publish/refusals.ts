@@ -107,7 +107,7 @@ function refusedError(
   return new PublishError(own, `Postgres refused ${refused}`, options);
 }
 
-/** Reports that another query can find the exact cause. */
+/** Reports whether a further query can find the exact cause of a refusal with this SQLSTATE. */
 export function isExplainable(sqlState: string): boolean {
   return ['42501', '3F000', '25006'].includes(sqlState);
 }

@@ -18,7 +18,7 @@ import {
 import { deliveries } from '../ledger/store/schema/delivery-tables.ts';
 import { PERIODS_PER_WORKSPACE } from '../ledger/store/schema/keys.ts';
 import { type NamedTable, namedTable } from '../ledger/store/schema/ledger-tables.ts';
-import type { TableRecord } from '../ledger/store/schema/rows.ts';
+import type { TableProperties } from '../ledger/store/schema/rows.ts';
 import { runs, tenantUsage, usageEntries } from '../ledger/store/schema/run-tables.ts';
 import { acts, periods, tenants, workspaces } from '../ledger/store/schema/workspace-tables.ts';
 
@@ -86,7 +86,7 @@ interface CopyOptions {
   only?: string;
 }
 
-function copied(table: TableRecord['table'], options: CopyOptions = {}): CopiedTable {
+function copied(table: TableProperties['table'], options: CopyOptions = {}): CopiedTable {
   const { workspace = 'r.workspace_key', period = '0', added = null, only } = options;
   const { name, columns, key } = namedTable({ table });
   const names = only?.split(/\s+/);
@@ -94,7 +94,7 @@ function copied(table: TableRecord['table'], options: CopyOptions = {}): CopiedT
   return { name, columns: sent, key, workspace, period, added };
 }
 
-function copiedByPeriod(table: TableRecord['table'], period = 'r.period_key', added?: string): CopiedTable {
+function copiedByPeriod(table: TableProperties['table'], period = 'r.period_key', added?: string): CopiedTable {
   const workspace = `${period} / ${PERIODS_PER_WORKSPACE}`;
   return copied(table, added === undefined ? { workspace, period } : { workspace, period, added });
 }

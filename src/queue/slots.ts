@@ -40,7 +40,7 @@ function isDone(doneSlot: string | null, slotMs: number, nowMs: number): boolean
   return doneMs !== null && doneMs >= slotMs && canHaveHappened(doneMs, nowMs);
 }
 
-/** Reports that done work is due again: a later attempt failed for no later slot, or the failure lies in the future. */
+/** Reports whether done work is due again: a later attempt failed for no later slot, or the failure lies in the future. */
 function isDueAgain({ doneSlot, failures, failedSlot, failedAtMs }: SlotHistory, nowMs: number): boolean {
   if (failures === 0 || doneSlot === null || failedSlot === null || failedAtMs === null) return false;
   return failedSlot <= doneSlot || !canHaveHappened(failedAtMs, nowMs);

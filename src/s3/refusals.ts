@@ -140,7 +140,7 @@ export function refusalError(request: RefusedRequest, { status, code, region }: 
   return new S3Error(own, message, { status, retryable, hint: remedy(request) });
 }
 
-/** Reports that the same request may succeed after somebody has changed something at the service or in the network. */
+/** Reports whether the same request may succeed after somebody has changed something at the service or in the network. */
 export function isFixedElsewhere(code: string): boolean {
   return code.startsWith('s3_');
 }

@@ -13,7 +13,7 @@ export interface UploadOptions {
   bucket: Bucket;
   path: string;
   name: string;
-  /** Reports that an unfinished upload of another object can be removed, because nobody will continue it. */
+  /** Reports whether an unfinished upload of another object can be removed, because nobody will continue it. */
   isAbandoned: (name: string) => boolean;
 }
 

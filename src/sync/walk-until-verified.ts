@@ -10,7 +10,7 @@ import { periodsOf, type SyncDeps } from './sync-deps.ts';
 import { UnverifiedError } from './unverified-error.ts';
 import { walkPages } from './walk.ts';
 
-/** Walks per run; after the last one nothing is applied. */
+/** Walks per run. If none of them is verified, the run applies nothing. */
 const MAX_WALKS = 3;
 
 /** From this many pages, requests leave tens of MB of garbage. */

@@ -147,11 +147,11 @@ export function requirePlausible(
   const expected = records === 0 ? Math.min(totalPages, 1) : Math.ceil(totalRecords / records);
   const empty = records === 0 && totalRecords > 0;
   if (totalPages === expected && !empty) return;
-  throw implausible(`${announced}, but its first page has ${records}`);
+  throw implausibleListing(`${announced}, but its first page has ${records}`);
 }
 
 /** Returns the error for a listing that contradicts itself; reading on would find more contradictions. */
-export function implausible(message: string): AppError {
+export function implausibleListing(message: string): AppError {
   const hint = 'nothing was applied; the slot is tried again. If it persists, report it to the service operator';
   return new AppError('implausible_listing', message, { retryable: true, hint });
 }

@@ -3,7 +3,7 @@ import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
 import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
 import { readPages } from '../usage-api/usage-listing.ts';
 import { periodsOf, type SyncDeps } from './sync-deps.ts';
-import { implausible, requirePlausible } from './walk.ts';
+import { implausibleListing, requirePlausible } from './walk.ts';
 
 /** Histories that one run reads; the remaining tenants wait for the next run. */
 const MAX_HISTORIES = 200;
@@ -67,7 +67,7 @@ async function readHistory(
       const known = periods.size;
       for (const { period } of usage) periods.add(period);
       if (page === 1) requirePlausible({ records: usage.length, totalPages, totalRecords }, workspace);
-      else if (periods.size === known) throw implausible(`page ${page} of a history has no new month`);
+      else if (periods.size === known) throw implausibleListing(`page ${page} of a history has no new month`);
     }
   } catch (error) {
     // Only for the first page: a missing later page means that the history changed.

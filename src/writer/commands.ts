@@ -27,7 +27,7 @@ import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose, type StatementForm } from '../ledger/journal/charges/commit-close.ts';
 import {
   addLine,
-  type LineReport,
+  type LineChange,
   type LineRequest,
   type RevokeRequest,
   revokeLine,
@@ -61,7 +61,14 @@ import {
 import { type PrunedRuns, pruneRuns } from '../ledger/journal/runs/prune-runs.ts';
 import { truncateLog } from '../ledger/store/file/open.ts';
 import { runCommands } from './run-commands.ts';
-import { type Command, onConnection, type Recorded, reconfigureSession, recordHead, type Session } from './session.ts';
+import {
+  type Command,
+  onConnection,
+  reconfigureSession,
+  recordHead,
+  type Session,
+  type WithCheckpoint,
+} from './session.ts';
 
 export const WRITER_COMMANDS = {
   ...runCommands,
@@ -144,27 +151,27 @@ export const WRITER_COMMANDS = {
   closePeriod: (
     session: Session,
     { statement, ...request }: CloseRequest & { statement?: StatementForm },
-  ): PeriodEvent & Recorded =>
+  ): PeriodEvent & WithCheckpoint =>
     recorded(
       session,
       closePeriod(session.connection, request, (period) => commitClose(period, session.claimant.randomness, statement)),
       request.nowMs,
     ),
 
-  reopenPeriod: (session: Session, request: ReopenRequest): PeriodEvent & Recorded =>
+  reopenPeriod: (session: Session, request: ReopenRequest): PeriodEvent & WithCheckpoint =>
     recorded(session, reopenPeriod(session.connection, request, chargeReopened), request.nowMs),
 
-  recordReconciliation(session: Session, request: ReconciliationRequest): ActLink & Recorded {
+  recordReconciliation(session: Session, request: ReconciliationRequest): ActLink & WithCheckpoint {
     const link = recordReconciliation(session.connection, request);
     return { ...link, ...recordHead(session, link.seq, link.digest, request.nowMs) };
   },
 
   setCards: onConnection(setCards),
-  addLine(session: Session, request: LineRequest): LineReport & Recorded {
+  addLine(session: Session, request: LineRequest): LineChange & WithCheckpoint {
     const line = addLine(session.connection, request);
     return { ...line, ...recordHead(session, line.seq, line.digest, request.nowMs) };
   },
-  revokeLine(session: Session, request: RevokeRequest): LineReport & Recorded {
+  revokeLine(session: Session, request: RevokeRequest): LineChange & WithCheckpoint {
     const line = revokeLine(session.connection, request);
     return { ...line, ...recordHead(session, line.seq, line.digest, request.nowMs) };
   },
@@ -196,7 +203,7 @@ export const WRITER_COMMANDS = {
   collectGarbage: (_session: Session, _args: undefined): void => collectGarbage(),
 
   /** `notifications`: the number of messages about ended alerts, or withdrawn because another ledger sends them. */
-  retireWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & Recorded {
+  retireWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & WithCheckpoint {
     const { connection, routes } = session;
     const { settled, seq, digest } = retireWorkspace(connection, request, (workspace) =>
       request.elsewhere
@@ -205,7 +212,7 @@ export const WRITER_COMMANDS = {
     );
     return { seq, digest, notifications: settled, ...recordHead(session, seq, digest, request.nowMs) };
   },
-  resumeWorkspace(session: Session, request: ResumeRequest): ActLink & Recorded {
+  resumeWorkspace(session: Session, request: ResumeRequest): ActLink & WithCheckpoint {
     const { connection } = session;
     const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
       evaluateAgain(connection, workspaceKey, request.nowMs),
@@ -235,7 +242,7 @@ export function execute<Name extends CommandName>(session: Session, name: Name, 
   return command(session, args);
 }
 
-function recorded(session: Session, event: PeriodEvent, nowMs: number): PeriodEvent & Recorded {
+function recorded(session: Session, event: PeriodEvent, nowMs: number): PeriodEvent & WithCheckpoint {
   return { ...event, ...recordHead(session, event.eventSeq, event.digest, nowMs) };
 }
 

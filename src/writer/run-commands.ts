@@ -32,7 +32,7 @@ import type { UsageItem } from '../usage-api/answers/check-item.ts';
 import { MAX_TENANT_ID_BYTES } from '../usage-api/answers/check-item.ts';
 import { parseUsagePage, type UsagePage } from '../usage-api/answers/check-page.ts';
 import type { PageWhere } from '../usage-api/answers/page-faults.ts';
-import { type OpenRun, type Recorded, recordHead, type Session } from './session.ts';
+import { type OpenRun, recordHead, type Session, type WithCheckpoint } from './session.ts';
 
 /** Identifies an open run by its key. */
 interface RunRef {
@@ -128,7 +128,7 @@ export const runCommands = {
   applyRun(
     session: Session,
     { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: ApplyRunOrder,
-  ): ApplyResult<RunAlerts> & Recorded {
+  ): ApplyResult<RunAlerts> & WithCheckpoint {
     const { run, staging } = openRun(session, runKey);
     const result = applyRun(session.connection, {
       run,

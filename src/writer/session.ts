@@ -58,12 +58,13 @@ export function onConnection<Args, Result>(work: (connection: LedgerDb, args: Ar
   return ({ connection }, args) => work(connection, args);
 }
 
-export interface Recorded {
+/** Part of the result of a command that adds a link to the chain: why its checkpoint was not written; null if it was. */
+export interface WithCheckpoint {
   checkpointFault: string | null;
 }
 
 /** Logs a signed checkpoint of a committed head. */
-export function recordHead({ checkpoints }: Session, seq: number, digest: string, nowMs: number): Recorded {
+export function recordHead({ checkpoints }: Session, seq: number, digest: string, nowMs: number): WithCheckpoint {
   return { checkpointFault: checkpoints?.note({ seq, digest, at: isoTime(nowMs) }) ?? null };
 }
 

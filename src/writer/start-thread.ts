@@ -11,7 +11,7 @@ export interface StartedThread {
 /** Starts the thread, which does not keep the process alive until it is used. Imports nothing that is slow to load. */
 export function startThread(): StartedThread {
   const worker = new Worker(siblingModule(import.meta.url, 'writer-thread'), {
-    // Frees staged pages early, like pm2's setting for the daemon.
+    // A small young generation makes the collector free staged pages early. pm2 sets the same for the daemon.
     resourceLimits: { maxYoungGenerationSizeMb: 12 },
   });
   worker.unref();

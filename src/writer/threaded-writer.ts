@@ -3,7 +3,7 @@ import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands.ts';
 import type { WriterStart } from './session.ts';
 import { type StartedThread, startThread } from './start-thread.ts';
-import { type CommandPort, closedError, type Writer, writerOver } from './writer.ts';
+import { type CommandPort, closedError, createWriterOnPort, type Writer } from './writer.ts';
 import type { WriterReply, WriterRequest } from './writer-loop.ts';
 
 interface WaitingCall {
@@ -21,7 +21,7 @@ export async function openThreadedWriter(start: WriterStart, thread?: StartedThr
   const writer = new ThreadedWriter(thread);
   try {
     await writer.open(start);
-    return writerOver(writer);
+    return createWriterOnPort(writer);
   } catch (error) {
     await writer.end();
     throw error;

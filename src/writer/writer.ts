@@ -31,7 +31,7 @@ export interface CommandPort {
 }
 
 /** Returns a writer that sends the command of each method through `port`. */
-export function writerOver(port: CommandPort): Writer {
+export function createWriterOnPort(port: CommandPort): Writer {
   const methods: Record<string, unknown> = {
     migration: port.migration,
     ended: port.ended,
@@ -61,7 +61,7 @@ export const DISK_FAULTS: readonly string[] = ['ledger_disk', 'ledger_io', 'ledg
 /** Returns a writer that reports the ledger's error after each command; null when there was none. */
 export function reportFaults(writer: Writer, onEnd: (fault: { code: string; message: string } | null) => void): Writer {
   const commands: WriterCommands = writer;
-  return writerOver({
+  return createWriterOnPort({
     migration: writer.migration,
     ended: writer.ended,
     close: () => writer.close(),

@@ -4,7 +4,7 @@ import { closeForWriting } from '../../src/ledger/store/file/open.ts';
 import type { MigrationReport } from '../../src/ledger/store/schema/migrate.ts';
 import { type Args, type CommandName, execute, type Result } from '../../src/writer/commands.ts';
 import { openSession, packWriterError, type Session, type WriterStart } from '../../src/writer/session.ts';
-import { type CommandPort, closedError, type Writer, writerOver } from '../../src/writer/writer.ts';
+import { type CommandPort, closedError, createWriterOnPort, type Writer } from '../../src/writer/writer.ts';
 
 /**
  * A writer without a thread: what it is given, answers and throws is what would have crossed
@@ -14,7 +14,7 @@ import { type CommandPort, closedError, type Writer, writerOver } from '../../sr
 export function openInProcessWriter(start: WriterStart, claimant: LeaseHolder = {}): Promise<Writer> {
   return crossing(() => {
     const { session, migration } = openSession(start, claimant);
-    return writerOver(new InProcessWriter(session, migration));
+    return createWriterOnPort(new InProcessWriter(session, migration));
   });
 }
 

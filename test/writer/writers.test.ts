@@ -4,7 +4,7 @@ import { systemRandomness } from '../../src/core/randomness.ts';
 import type { WriterStart } from '../../src/writer/session.ts';
 import { startThread } from '../../src/writer/start-thread.ts';
 import { openThreadedWriter, ThreadedWriter } from '../../src/writer/threaded-writer.ts';
-import { type Writer, writerOver } from '../../src/writer/writer.ts';
+import { createWriterOnPort, type Writer } from '../../src/writer/writer.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
@@ -138,7 +138,9 @@ describe.each([
 test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
   const thread = startThread();
   const unopened = new ThreadedWriter(startThread());
-  expect((await rejection(writerOver(unopened).claimRun(CLAIM))).message).toBe('no ledger is open for claimRun');
+  expect((await rejection(createWriterOnPort(unopened).claimRun(CLAIM))).message).toBe(
+    'no ledger is open for claimRun',
+  );
   await unopened.end();
   expect(await unopened.ended).toBeNull();
 
@@ -158,7 +160,7 @@ test('a thread that has ended before its use reports it', async () => {
 
 test('once the thread has ended by itself, calls and the close fail instead of waiting for ever', async () => {
   const port = await openPort();
-  const writer = writerOver(port);
+  const writer = createWriterOnPort(port);
   // The thread's own message for closing, behind the back of this side.
   await port.call(CLOSE, undefined as never);
   await expect.poll(() => rejection(writer.claimRun(CLAIM))).toMatchObject({ code: 'writer_closed' });

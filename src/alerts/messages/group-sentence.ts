@@ -29,7 +29,11 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
   const isEnd = hasEnded(all);
   return {
     title: isEnd ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${togetherWords(all)}`,
-    lines: linesOf([...(isEnd ? [whyOfMany(all)] : addsOfMany(rule, all)), readWords(first), monthWords(first)]),
+    lines: linesOf([
+      ...(isEnd ? [whyOfMany(all)] : addsOfMany(rule, all)),
+      readWords(first),
+      isEnd ? '' : monthWords(first),
+    ]),
   };
 }
 

@@ -182,7 +182,7 @@ function describeLine(period: Period, { kind, tier, correctsPeriod, reason }: Bi
   return tier === 0 ? `Included credits, ${period}` : `Credits used, ${period}, tier ${tier}`;
 }
 
-/** Formats a time without fractions of a second, as the specification requires. */
+/** Formats a time without fractions of a second, as FOCUS requires. */
 function formatTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

@@ -5,7 +5,7 @@ export type DecimalMark = (typeof DECIMAL_MARKS)[number];
 
 const MARKS = { point: '.', comma: ',' } as const;
 
-/** The reason why a text is not read. `too_fine`: it has more decimals than the currency. */
+/** The reason why a text is not accepted as an amount. `too_fine`: it has more decimals than the currency. */
 export type AmountFault = 'not_an_amount' | 'ambiguous' | 'too_fine';
 
 /** An amount or the reason why there is none. `otherCurrency` is a symbol or code that does not denote the currency. */

@@ -1,4 +1,4 @@
-/** Every rule, tenants' first, then the workspace's, then those about ourselves. */
+/** All rules: those about tenants, then those about workspaces, then those about usage-ledger itself. */
 export const RULES = [
   'jump',
   'drop',
@@ -16,7 +16,7 @@ export const RULES = [
 ] as const;
 export type RuleName = (typeof RULES)[number];
 
-/** A rule with the cause of a fault of our own: `sync_failed:credentials`. */
+/** A rule with the cause of a system alert: `sync_failed:credentials`. */
 export function fullName(rule: string, cause: string | null): string {
   return cause === null ? rule : `${rule}:${cause}`;
 }
@@ -29,7 +29,7 @@ export type AlertState = (typeof ALERT_STATES)[number];
 
 /** The states of an alert whose cause has not ended. */
 export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged'];
-/** The same as a list in SQL; a partial index has these very words. */
+/** `OPEN_ALERT_STATES` as a list in SQL. Queries must repeat it exactly to use the partial index on these states. */
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 /** Events of a notification. `baseline` is never sent: the alert held before any channel could be notified. */

@@ -185,7 +185,7 @@ class Answers {
       const page = [...(operation.page?.(document) ?? [])].join('');
       return asFile(reply, operation.name, 'html').send(this.#options.context.redact(page));
     }
-    // A tag belongs to an address; the answer to a POST depends on its body, too.
+    // An entity tag identifies the answer of a URL. The answer to a POST also depends on its body, so it gets no tag.
     const hasTag = request.method === 'GET';
     if (hasTag && this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();

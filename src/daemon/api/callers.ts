@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Role } from '../../core/text/roles.ts';
 
-/** Somebody with a token. */
+/** The client of a request, identified by its token. */
 export interface Caller {
   name: string;
   role: Role;

@@ -3,7 +3,7 @@ import type { Config } from '../../config/types.ts';
 import type { WallClock } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** Maximum number of addresses whose tag is remembered. */
+/** Maximum number of URLs with a remembered tag. */
 const MAX_REMEMBERED = 500;
 /** A tag is computed again after this time, because some answers depend on the clock. */
 const REMEMBERED_MS = 60_000;
@@ -17,7 +17,7 @@ interface Remembered {
 
 /**
  * The entity tags of answers. A tag is made from the answer, so it changes when the answer does. It is remembered until
- * somebody writes to the ledger, so that polling an unchanged ledger costs one look at its version.
+ * somebody writes to the ledger, so that polling an unchanged ledger only reads its version.
  */
 export class EntityTags {
   readonly #known = new Map<string, Remembered>();
@@ -31,7 +31,7 @@ export class EntityTags {
     this.#clock = clock;
   }
 
-  /** Returns the tag of the current answer at an address, if nothing has changed since it was made. */
+  /** Returns the remembered tag of a URL; null if the ledger or the configuration has changed since, or the tag is too old. */
   current(address: string): string | null {
     const known = this.#known.get(address);
     if (known === undefined || known.config !== this.#config() || known.version !== this.#version()) return null;
@@ -39,7 +39,7 @@ export class EntityTags {
     return ageMs >= 0 && ageMs < REMEMBERED_MS ? known.etag : null;
   }
 
-  /** Makes the tag of an answer and remembers it. `version` is the ledger's version before the answer was read. */
+  /** Computes the tag of an answer and remembers it for the URL. `version` is the ledger's version before the answer was read. */
   remember(address: string, body: string, version: number): string {
     const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     this.#known.delete(address);

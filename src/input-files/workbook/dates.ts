@@ -10,7 +10,7 @@ const DATE_FORMAT_IDS: readonly [from: number, to: number][] = [
   [50, 58],
 ];
 
-/** Reports that a number format shows a date or a time. `code` is that of a custom format of the workbook. */
+/** Reports whether a number format shows a date or a time. `code` is that of a custom format of the workbook. */
 export function isDateFormat(id: number, code: string | undefined): boolean {
   if (code === undefined) return DATE_FORMAT_IDS.some(([from, to]) => from <= id && id <= to);
   const shown = code

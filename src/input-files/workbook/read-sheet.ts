@@ -7,7 +7,7 @@ import { plainNumber } from './plain-number.ts';
 /** The workbook data that cells refer to. */
 export interface SheetContext {
   sharedStrings: readonly string[];
-  /** Reports that the style with this index shows numbers as dates. */
+  /** Reports whether the style with this index shows numbers as dates. */
   isDateStyle: readonly boolean[];
   /** True if days are counted from 1904. */
   is1904: boolean;

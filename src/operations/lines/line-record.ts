@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, InputError } from '../../core/errors.ts';
 import { formatMinor } from '../../core/money.ts';
-import type { LineReport } from '../../ledger/journal/charges/manual-lines.ts';
+import type { LineChange } from '../../ledger/journal/charges/manual-lines.ts';
 import { decimalText, exactInteger, periodText } from '../schemas.ts';
 
 export const lineSchema = z.strictObject({
@@ -18,7 +18,7 @@ export const lineSchema = z.strictObject({
 
 export type LineRecord = z.output<typeof lineSchema>;
 
-export function recordOfLine(report: LineReport): LineRecord {
+export function recordOfLine(report: LineChange): LineRecord {
   return {
     line_id: report.lineId,
     tenant_id: report.tenantId,
@@ -47,7 +47,7 @@ export function checkReason(text: string): string {
 
 /** A line as the ledger has it after a request. */
 interface WrittenLine {
-  report: LineReport;
+  report: LineChange;
   /** The fault of the checkpoint; null if it was written. */
   checkpointFault: string | null;
   /** The reason why a repeated request wrote nothing; null for the first one. */
@@ -57,8 +57,8 @@ interface WrittenLine {
 /** Writes a line with `write`. If it is refused with `code`, `find` looks for the line of an earlier, equal request. */
 export async function writeLineOnce(
   code: string,
-  write: () => Promise<LineReport & { checkpointFault: string | null }>,
-  find: () => LineReport | null,
+  write: () => Promise<LineChange & { checkpointFault: string | null }>,
+  find: () => LineChange | null,
 ): Promise<WrittenLine> {
   try {
     const { checkpointFault, ...report } = await write();

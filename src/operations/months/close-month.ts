@@ -4,7 +4,7 @@ import { counted } from '../../core/text/words.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
-import type { Recorded } from '../../writer/session.ts';
+import type { WithCheckpoint } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, change, runRead, type Scope } from '../operation.ts';
 import { idText, noteText, periodText } from '../schemas.ts';
@@ -132,7 +132,7 @@ async function closePlanned(
 async function closeOne(
   scope: Scope,
   { period, id, note, force = false, acceptChange }: OneClose,
-): Promise<PeriodEvent & Recorded> {
+): Promise<PeriodEvent & WithCheckpoint> {
   const { context } = scope;
   const { settleHours } = chooseWorkspace(context.config, id);
   const writer = await context.existingWriter();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
 import { lastEvent } from '../../ledger/journal/close/last-event.ts';
-import type { Recorded } from '../../writer/session.ts';
+import type { WithCheckpoint } from '../../writer/session.ts';
 import { actorText, type Scope } from '../operation.ts';
 import { exactInteger, periodText } from '../schemas.ts';
 
@@ -52,8 +52,8 @@ interface EventRequest {
 export async function writeOnce(
   { connection, actor }: Pick<Scope, 'connection' | 'actor'>,
   { action, workspaceId, period, note }: EventRequest,
-  write: () => Promise<PeriodEvent & Recorded>,
-): Promise<PeriodEvent & Recorded> {
+  write: () => Promise<PeriodEvent & WithCheckpoint>,
+): Promise<PeriodEvent & WithCheckpoint> {
   try {
     return await write();
   } catch (error) {

@@ -21,7 +21,9 @@ import { requireKnownWorkspace } from '../workspace-choice.ts';
 
 /** The cards of a request. Without any, those of the configuration. */
 export const cardFields = {
-  rates: rateCardsSchema.optional().describe('the prices; those of the configuration if `costs` is missing, too'),
+  rates: rateCardsSchema
+    .optional()
+    .describe('the prices to compare; if both `rates` and `costs` are missing, those of the configuration'),
   costs: rateCardsSchema.optional().describe('the provider costs'),
 };
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, InputError } from '../../core/errors.ts';
 import { type ActLink, lastRetirementAct } from '../../ledger/journal/acts.ts';
-import type { Recorded } from '../../writer/session.ts';
+import type { WithCheckpoint } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, type Changed, change, type Scope } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
@@ -69,7 +69,7 @@ const REPEATED_CODES: readonly string[] = ['workspace_ended', 'workspace_not_end
 async function actOnce(
   { connection, actor }: Scope,
   { workspaceId, action, note }: { workspaceId: string; action: Action; note: string },
-  write: () => Promise<ActLink & Recorded & { notifications: number }>,
+  write: () => Promise<ActLink & WithCheckpoint & { notifications: number }>,
 ): Promise<Changed<z.output<typeof output>>> {
   const done = await write().catch((error: unknown) => {
     const isRefused = error instanceof AppError && REPEATED_CODES.includes(error.code);

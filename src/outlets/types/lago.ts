@@ -67,7 +67,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
       external_subscription_id: customer,
       code: outlet.meter,
       timestamp_from: isoTime(periodStartMs(period)),
-      // Lago includes both ends.
+      // Lago includes both ends of the range.
       timestamp_to: isoTime(periodEndMs(period) - 1),
       per_page: '100',
     };

@@ -24,7 +24,7 @@ export function checkMeter(meter: StripeMeter): StripeMeter {
   return meter;
 }
 
-export function streamEvent(event: UsageEvent, meter: StripeMeter) {
+export function toStreamEvent(event: UsageEvent, meter: StripeMeter) {
   return {
     event_name: meter.event_name,
     identifier: event.id,

@@ -13,7 +13,7 @@ import {
 } from '../answers.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
-import { checkMeter, readStripeReports, type StripeMeter, streamEvent, stripeMeter } from './stripe-meter.ts';
+import { checkMeter, readStripeReports, type StripeMeter, stripeMeter, toStreamEvent } from './stripe-meter.ts';
 
 export interface StripeOutlet {
   token: string;
@@ -91,7 +91,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
     } catch (error) {
       return outcomeOfReadError(error);
     }
-    const body = JSON.stringify({ events: events.map((event) => streamEvent(event, found)) });
+    const body = JSON.stringify({ events: events.map((event) => toStreamEvent(event, found)) });
     const call = { method: 'POST' as const, base: outlet.streamUrl, path: '/v2/billing/meter_event_stream', body };
     const answer = await http.call({ ...call, headers: headers(token) }, signal);
     const outcome = http.outcomeOf(answer);
@@ -117,7 +117,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       eventsPerCall: 100,
       callsPerSecond: 100,
       remembersMs: DAY_MS,
-      // One hour less than 35 days, for transit time and a different clock.
+      // Stripe accepts 35 days. The hour less covers the transit time and a clock that differs.
       maxEventAgeMs: 35 * DAY_MS - 3_600_000,
       acceptsNegative: true,
       visibleAfterMs: 3_600_000,

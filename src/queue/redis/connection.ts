@@ -127,7 +127,7 @@ export async function callRedis<T>({ connection, target, watch }: RedisCall, cal
   });
 }
 
-/** Reports that Redis caused the error. Any error on a lost connection counts. */
+/** Reports whether Redis caused the error. Any error on a lost connection counts. */
 function isRedisError(error: Error, connection: Redis): boolean {
   return isReply(error) ? redisRefusal(error, accessContextOf(connection)) !== null : connection.status !== 'ready';
 }

@@ -111,7 +111,7 @@ const CHANNELS_DENIED = /no permissions to access (?:a channel|one of the channe
 const UNKNOWN_COMMAND = /^ERR unknown command ['`]?([\w|-]+)/i;
 
 /**
- * Reports that an error is a reply of Redis. Compares the name, because importing the class would load all of ioredis
+ * Reports whether an error is a reply of Redis. Compares the name, because importing the class would load all of ioredis
  * into every command.
  */
 export function isReply(error: unknown): error is Error {

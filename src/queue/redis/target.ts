@@ -20,7 +20,7 @@ export function describeTarget(target: RedisTarget): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Reports that a process accepts connections on the socket, even if it is busy or loading. */
+/** Reports whether a process accepts connections on the socket, even if it is busy or loading. */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);

@@ -24,7 +24,7 @@ export interface FocusGaps {
 
 /**
  * Returns the rows of a FOCUS file. They are read while they are written, so the caller holds a read transaction until
- * then. Write CSV raw: it is for machines.
+ * then. As CSV, write the rows without protection against spreadsheet formulas: programs read them.
  */
 export function readFocusSheet(connection: LedgerDb, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
   const { period, tenantId, focus, nowMs } = request;

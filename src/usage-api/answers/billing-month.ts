@@ -11,7 +11,7 @@ const MAX_REMEMBERED_PERIODS = 4096;
 /** The last bounds of each period, so that the usual record costs one look-up and two comparisons. */
 const lastBounds = new Map<string, { start: string; end: string }>();
 
-/** Reports that `period` is a month and that its bounds are date-times within a day of the calendar month in UTC. */
+/** Reports whether `period` is a month with bounds that are date-times within a day of the calendar month in UTC. */
 export function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
   if (typeof period !== 'string' || typeof start !== 'string' || typeof end !== 'string') return false;
   const bounds = lastBounds.get(period);

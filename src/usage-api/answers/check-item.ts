@@ -30,7 +30,7 @@ const FIGURES = '±(2^63-1)';
 /** UTF-8 needs at most this many bytes for one unit of a JavaScript string. */
 const BYTES_PER_UNIT = 3;
 
-/** Reports that an item is valid and has no bigints, as nearly all are. `checkItem` names the problem of the others. */
+/** Reports whether an item is valid and has no bigints, as nearly all are. `checkItem` names the problem of the others. */
 export function isPlainItem(item: UncheckedItem, tenantId: string | undefined): boolean {
   return (
     isTenant(item.tenant_id, tenantId) &&

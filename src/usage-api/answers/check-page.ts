@@ -1,7 +1,7 @@
 import { checkItem, isPlainItem, isRounded, type UncheckedItem, type UsageItem } from './check-item.ts';
 import { bodyFault, envelopeFault, idFault, kindFault, type PageWhere, pageFault } from './page-faults.ts';
 import { findRepeatedMember, mayHoldLongNumber, mayUnderflow, parseJsonExact } from './parse-json.ts';
-import { hasNoRoomToRepeat } from './room-to-repeat.ts';
+import { cannotHoldDuplicates } from './room-to-repeat.ts';
 import { describeValue, envelopeMessage, isEnvelope, isObject } from './server-text.ts';
 
 /**
@@ -42,7 +42,7 @@ export function parseUsagePage(body: Uint8Array, where: PageWhere): UsagePage {
 
 function withoutRepeats(page: UsagePage, answer: unknown, text: string, where: PageWhere): UsagePage {
   const { message } = answer as Fields;
-  const repeated = hasNoRoomToRepeat(text, { message, page }) ? null : findRepeatedMember(text, answer);
+  const repeated = cannotHoldDuplicates(text, { message, page }) ? null : findRepeatedMember(text, answer);
   if (repeated === null) return page;
   throw pageFault(`${describeValue(repeated, where.redact)} appears twice in one object`, where);
 }

@@ -10,8 +10,8 @@ interface ParsedPage {
   page: { usage: readonly UsageItem[] };
 }
 
-/** Reports that the text is too short to hold more members than were parsed from it, so that none is a duplicate. */
-export function hasNoRoomToRepeat(text: string, read: ParsedPage): boolean {
+/** Reports whether the text is too short to hold more members than were parsed from it, so that none is a duplicate. */
+export function cannotHoldDuplicates(text: string, read: ParsedPage): boolean {
   return text.length - leastLength(read) < SHORTEST_MEMBER_LENGTH;
 }
 

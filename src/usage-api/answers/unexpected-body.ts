@@ -239,7 +239,7 @@ function isText(bytes: Buffer): boolean {
   return !isBinary(bytes.toString('utf8', 0, SAMPLE_LENGTH));
 }
 
-/** Reports that more than one character in ten is a control character or not UTF-8. */
+/** Reports whether more than one character in ten is a control character or not UTF-8. */
 function isBinary(text: string): boolean {
   const odd = text.match(/[^\P{Cc}\s]|\ufffd/gu)?.length ?? 0;
   return odd * 10 > text.length;
@@ -249,7 +249,7 @@ const [QUOTE_BYTE, BACKSLASH] = [0x22, 0x5c];
 const OPENING = new Set([0x7b, 0x5b]);
 const CLOSING = new Set([0x7d, 0x5d]);
 
-/** Reports that the text ends inside a string, an object or an array. */
+/** Reports whether the text ends inside a string, an object or an array. */
 function endsEarly(json: Buffer): boolean {
   let depth = 0;
   let isInString = false;

@@ -139,7 +139,7 @@ export interface FailedResponse {
   serverMessage: string | null;
   /** Description of a body that is not an envelope; null for an envelope. */
   body: BodyDescription | null;
-  /** Target of a 3xx, already cleaned. */
+  /** Target of a redirect, without secrets. */
   location: string | null;
   retryAfterMs: number | null;
   /** Local clock minus the service's, in milliseconds. */

@@ -43,6 +43,15 @@ function read(changes: Changes): string[] {
 }
 
 describe('a message', () => {
+  it('dates the reading by the clock of its channel, and says that months are in UTC where its calendar differs', () => {
+    const late = { read_at: '2026-03-31T03:30:00.000Z', created_at: '2026-04-01T03:59:00.000Z' };
+    const dated = (changes: Changes) => read({ ...late, ...changes }).join(' ');
+    expect(dated({})).toContain('Figures as of 31 March.');
+    expect(dated({ time_zone: 'America/New_York' })).toContain('Figures as of 30 March. Billing months are in UTC.');
+    expect(dated({ time_zone: 'Europe/Berlin' })).toContain('Figures as of 31 March.');
+    expect(dated({ time_zone: 'Asia/Kathmandu' })).not.toContain('Billing months');
+  });
+
   it('about a jump has who, what and how much in its title, then figures, causes and cost', () => {
     const evidence = { ...EVIDENCE, at_stake_money: MONEY };
     expect(read({ current: { credits: 16_000n, requests: 160n }, evidence })).toEqual([

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parseUsagePage } from '../../../src/usage-api/answers/check-page.ts';
 import { findRepeatedMember } from '../../../src/usage-api/answers/parse-json.ts';
-import { hasNoRoomToRepeat } from '../../../src/usage-api/answers/room-to-repeat.ts';
+import { cannotHoldDuplicates } from '../../../src/usage-api/answers/room-to-repeat.ts';
 import { item, page } from '../service-double.ts';
 
 const parse = (text: string) => parseUsagePage(new TextEncoder().encode(text), { page: 7, workspaceId: 'ws-1' });
@@ -47,9 +47,9 @@ it('finds a duplicate figure even if all other figures have their shortest form'
 it('recognizes by its length that a page in the documented form has no duplicates', () => {
   const text = JSON.stringify(page([item(), item({ tenant_id: 'b', credits_used: -12_345 })]));
   const { message } = JSON.parse(text);
-  expect(hasNoRoomToRepeat(text, { message, page: parse(text) })).toBe(true);
+  expect(cannotHoldDuplicates(text, { message, page: parse(text) })).toBe(true);
   const doubled = text.replace('"success"', '"success":1,"success"');
-  expect(hasNoRoomToRepeat(doubled, { message, page: parse(text) })).toBe(false);
+  expect(cannotHoldDuplicates(doubled, { message, page: parse(text) })).toBe(false);
 });
 
 it.each([

@@ -137,7 +137,7 @@ function* costFaults(connection: LedgerDb, period: BookedPeriod, cards: readonly
   }
 }
 
-/** Figures are null for a tenant without any, the last two for one without a cost. */
+/** One tenant's figures, null if the month has none, and its stored cost, null (card and amount) if it has none. */
 type CostRow = [
   tenantId: string,
   credits: bigint | null,

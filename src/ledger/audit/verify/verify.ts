@@ -5,7 +5,7 @@ import { keptFromRun } from '../../journal/runs/prune-runs.ts';
 import { rowDigest } from '../../store/file/row-digest.ts';
 import { countRows, schemaObjects } from '../../store/file/schema-objects.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { type GuardedTable, guardedTables, guardedText, ofRow } from '../../store/schema/guards.ts';
+import { type GuardedTable, guardedColumnsSql, guardedTables, ofRow } from '../../store/schema/guards.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
@@ -83,7 +83,7 @@ function checkContents(connection: LedgerDb, more: readonly Check[]): Contents {
     ...attempt('periods', () => checkFigures(connection)),
     ...attempt('closes', () => verifyCloses(connection)),
     ...attempt('adjustments', () => checkAdjustments(connection)),
-    ...attempt('controls', () => checkControls(connection)),
+    ...attempt('controls', () => checkGuardedRows(connection)),
     ...checkReferences(connection),
     ...attempt('schema', () => checkSchema(connection)),
     ...more.flatMap((check) => attempt('money', () => check(connection))),
@@ -256,7 +256,7 @@ function unexpectedBounds(connection: LedgerDb): UnexpectedPeriod[] {
  * triggers, and that alerts match their transitions. Row changes must have no gap; the check of the chain verifies that
  * runs cover them.
  */
-export function checkControls(connection: LedgerDb): Fault[] {
+export function checkGuardedRows(connection: LedgerDb): Fault[] {
   const messages = guardedTables().flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
   messages.push(...unexpectedAlerts(connection));
   const missing = connection
@@ -292,7 +292,7 @@ function* unexpectedRows(connection: LedgerDb, guarded: GuardedTable): Generator
   const lastChange = `SELECT %, max(change_seq) FROM row_changes WHERE table_name = '${table}' GROUP BY row_key`;
   const rows = connection
     .prepare(
-      `SELECT ${ofRow(label, table)}, ${guardedText(guarded, table)}, c.row_digest
+      `SELECT ${ofRow(label, table)}, ${guardedColumnsSql(guarded, table)}, c.row_digest
        FROM ${table} LEFT JOIN (${lastChange.replace('%', 'row_key, row_digest')}) c
          ON c.row_key = CAST(${rowKey} AS TEXT)`,
     )

@@ -56,7 +56,7 @@ function readCards(connection: LedgerDb, isInPeriods: SQL | undefined): CardRow[
 
 type CardRow = typeof rateCards.$inferSelect;
 
-/** Cards that replace all cards in force of their side; null leaves that side unchanged. */
+/** New rate cards and new cost cards. A list replaces all cards of its kind that are in force; null leaves them unchanged. */
 export interface ReplacementCards {
   rates: readonly RateCardText[] | null;
   costs: readonly RateCardText[] | null;
@@ -102,7 +102,7 @@ interface CardsOfSide {
 }
 
 /**
- * Makes these the cards in force of their side: adds new ones and retires those that changed or are missing. Returns
+ * Makes these the only price cards, or the only cost cards, in force: adds new ones and retires those that changed or are missing. Returns
  * the number of added and retired cards; writes nothing when they are in force already, whatever their source.
  */
 export function replaceCards(

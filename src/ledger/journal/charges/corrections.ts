@@ -162,8 +162,8 @@ function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
 }
 
 /**
- * Reverses the corrections of a period that is open again, because its own charge includes them. They are booked with
- * the adjustments that the reopen reversed, or else in the first open period.
+ * Reverses the corrections of a reopened period, because the charge of an open period already includes them. A reversal
+ * is booked in the period of the tenant's adjustments that the reopen reversed; without any, in the first open period.
  */
 export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: PeriodAtEvent): void {
   const { adjustmentId, bookedPeriodKey, tenantKey } = adjustments;

@@ -4,12 +4,12 @@ import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
 import { acts } from '../../store/schema/workspace-tables.ts';
 import { findTenant, findWorkspace, tenantIdOf } from '../../store/subjects.ts';
-import type { LineReport, LineRequest, RevokeRequest } from './manual-lines.ts';
+import type { LineChange, LineRequest, RevokeRequest } from './manual-lines.ts';
 
 type Line = typeof manualLines.$inferSelect;
 
 /** Returns the report of a line in force that the same actor added before; null if there is none. */
-export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, 'nowMs'>): LineReport | null {
+export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, 'nowMs'>): LineChange | null {
   const { workspaceKey = 0 } = findWorkspace(connection, request.workspaceId) ?? {};
   const { tenantKey = 0 } = findTenant(connection, workspaceKey, request.tenantId) ?? {};
   const { periodKey, amountMinor, currency, reason, actor, revokedAt } = manualLines;
@@ -32,13 +32,13 @@ export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, '
 export function reportOfRevoked(
   connection: LedgerDb,
   { lineId, by, reason }: Omit<RevokeRequest, 'nowMs'>,
-): LineReport | null {
+): LineChange | null {
   const line = query(connection).select().from(manualLines).where(eq(manualLines.lineId, lineId)).get();
   if (line === undefined || line.revokedBy !== by || line.revokedBecause !== reason) return null;
   return reportOf(connection, line, line.revokedAfterSeq ?? 0, 'revocation');
 }
 
-function reportOf(connection: LedgerDb, line: Line, afterSeq: number, cause: CorrectionCause): LineReport {
+function reportOf(connection: LedgerDb, line: Line, afterSeq: number, cause: CorrectionCause): LineChange {
   const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
   const db = query(connection);
   // The act is the next link of the chain after the one at which the line changed.

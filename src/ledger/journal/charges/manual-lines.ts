@@ -35,7 +35,7 @@ export interface RevokeRequest {
 }
 
 /** A line that was added or revoked, with the link of the chain that records it. */
-export interface LineReport extends ActLink {
+export interface LineChange extends ActLink {
   lineId: number;
   tenantId: string;
   period: Period;
@@ -54,7 +54,7 @@ type Line = typeof manualLines.$inferSelect;
 /**
  * Adds a manual line to a tenant's amount due for a month. Throws AppError when workspace, tenant or month are unknown.
  */
-export function addLine(connection: LedgerDb, request: LineRequest): LineReport {
+export function addLine(connection: LedgerDb, request: LineRequest): LineChange {
   const { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs } = request;
   return connection
     .transaction(() => {
@@ -80,7 +80,7 @@ export function addLine(connection: LedgerDb, request: LineRequest): LineReport 
 }
 
 /** Revokes a manual line. Throws AppError when it is unknown or was revoked before. */
-export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: RevokeRequest): LineReport {
+export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: RevokeRequest): LineChange {
   return connection
     .transaction(() => {
       const isLine = eq(manualLines.lineId, lineId);
@@ -100,8 +100,8 @@ export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: 
 }
 
 /**
- * Reverses the corrections for manual lines of a period that is open again, because its own document includes the
- * lines.
+ * Reverses the corrections for manual lines of a reopened period, because the document of an open period already
+ * includes these lines.
  */
 export function correctLinesByReopen(connection: LedgerDb, periodKey: number): void {
   const ofPeriod = query(connection).select().from(manualLines).where(eq(manualLines.periodKey, periodKey));
@@ -147,7 +147,7 @@ function record(
   connection: LedgerDb,
   line: Line,
   { cause, ...act }: { cause: CorrectionCause; by: string; note: string; nowMs: number },
-): LineReport {
+): LineChange {
   const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
   const bookedPeriod = correctLine(connection, line, cause);
   const { workspaceKey, workspaceId } = workspaceOf(connection, periodKey);

@@ -206,7 +206,7 @@ function isBlankName({ displayName, externalRef, labels }: Name): boolean {
   return displayName === null && externalRef === null && labels === '{}';
 }
 
-/** Returns the name rows that closes in force use, by the link after which each was recorded, with their periods. */
+/** Returns the closed periods whose statements use a name of the tenant, by the link of the chain before that name. */
 function committedNames(
   connection: LedgerDb,
   { workspaceKey, tenantKey, tenantId }: { workspaceKey: number; tenantKey: number; tenantId: string },

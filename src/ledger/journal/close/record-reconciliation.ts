@@ -11,7 +11,7 @@ import { headOfChain } from '../runs/digest.ts';
 export interface ReconciliationRequest {
   workspaceId: string;
   period: Period;
-  /** Digest of the close that was compared. */
+  /** Digest of the close that the invoice file was compared with. */
   closeDigest: string;
   file: { name: string; sha256: string };
   counts: { matched: number; missing: number; extra: number; different: number };

@@ -10,7 +10,7 @@ const statementOf = preparedSql(
   'raw',
 );
 
-/** Reads the keys of a period after this one that are not withdrawn. */
+/** Reads a batch of the keys of a period that are not withdrawn: those after the key `after`. */
 function readKnown(connection: LedgerDb, periodKey: number, after: number): KnownRows {
   const texts = statementOf(connection).get(periodKey, after) as string[];
   const columns = texts.map((text) => JSON.parse(text) as number[]);

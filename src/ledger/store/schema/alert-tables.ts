@@ -7,7 +7,7 @@ import {
 } from '../../../core/text/alert-words.ts';
 import { deliveries } from './delivery-tables.ts';
 import { index, int64, integer, primaryKey, rowKey, sql, sqliteTable, text, uniqueIndex } from './drizzle.ts';
-import type { TableRecord } from './rows.ts';
+import type { TableProperties } from './rows.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 export const alerts = sqliteTable(
@@ -218,7 +218,7 @@ export const alertFeedback = sqliteTable(
   (table) => [index('alert_feedback_by_alert').on(table.alertKey)],
 );
 
-export const alertRecords: readonly TableRecord[] = [
+export const alertTableProperties: readonly TableProperties[] = [
   {
     table: alerts,
     guard: {

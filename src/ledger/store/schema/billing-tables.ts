@@ -1,5 +1,5 @@
 import { index, int64, integer, primaryKey, rowKey, sqliteTable, text, uniqueIndex } from './drizzle.ts';
-import type { TableRecord } from './rows.ts';
+import type { TableProperties } from './rows.ts';
 import { runs, usageColumns } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
@@ -32,7 +32,7 @@ export const rateCards = sqliteTable('rate_cards', {
   cardKey: rowKey('card_key').primaryKey(),
   name: text('name').notNull(),
   currency: text('currency').notNull(),
-  /** SHA-256 of the definition, hex. */
+  /** SHA-256 of `definition`, in hex. */
   digest: text('digest').notNull(),
   /** The card as JSON, as it was supplied. */
   definition: text('definition').notNull(),
@@ -263,7 +263,7 @@ export const invoiceNumbers = sqliteTable(
   ],
 );
 
-export const billingRecords: readonly TableRecord[] = [
+export const billingTableProperties: readonly TableProperties[] = [
   {
     table: tenantNames,
     guard: {
@@ -377,7 +377,7 @@ export const adjustments = sqliteTable(
   ],
 );
 
-export const closeRecords: readonly TableRecord[] = [
+export const closeTableProperties: readonly TableProperties[] = [
   {
     table: periodEvents,
   },

@@ -1,5 +1,5 @@
 import { index, integer, rowKey, sql, sqliteTable, text } from './drizzle.ts';
-import type { TableRecord } from './rows.ts';
+import type { TableProperties } from './rows.ts';
 
 /** Messages on their way to one channel each, with the bytes to send. States: src/alerts/outbox/delivery-states.ts. */
 export const deliveries = sqliteTable(
@@ -40,7 +40,7 @@ export const channelStates = sqliteTable('channel_states', {
   mostBytes: integer('most_bytes'),
 });
 
-export const deliveryRecords: readonly TableRecord[] = [
+export const deliveryTableProperties: readonly TableProperties[] = [
   {
     table: deliveries,
     guard: {

@@ -35,7 +35,7 @@ export const guardedTables = once((): readonly GuardedTable[] =>
 );
 
 /** Returns SQL for the guarded columns of a row as one text; `row` is `NEW`, `OLD` or the table's name. */
-export function guardedText({ columns }: GuardedTable, row: string): string {
+export function guardedColumnsSql({ columns }: GuardedTable, row: string): string {
   return `json_array(${columns.map((column) => `${row}.${column}`).join(', ')})`;
 }
 
@@ -57,7 +57,7 @@ export function makeGuards(connection: LedgerDb): void {
     // A later migration may add the table, its key or other columns.
     if (!declared.keyColumns.every((column) => there.includes(column))) continue;
     const guarded = { ...declared, columns: declared.columns.filter((column) => there.includes(column)) };
-    const [after, before] = [guardedText(guarded, 'NEW'), guardedText(guarded, 'OLD')];
+    const [after, before] = [guardedColumnsSql(guarded, 'NEW'), guardedColumnsSql(guarded, 'OLD')];
     const mark = (row: string, digest: string): string => ` BEGIN
   INSERT INTO row_changes (table_name, row_key, row_digest)
   VALUES ('${table}', ${ofRow(key, row)}, ${digest});
@@ -78,6 +78,6 @@ WHEN ${before}
     });
     if (!made.includes(true)) continue;
     connection.exec(`INSERT INTO row_changes (table_name, row_key, row_digest)
-      SELECT '${table}', ${ofRow(key, table)}, row_digest(${guardedText(guarded, table)}) FROM ${table}`);
+      SELECT '${table}', ${ofRow(key, table)}, row_digest(${guardedColumnsSql(guarded, table)}) FROM ${table}`);
   }
 }

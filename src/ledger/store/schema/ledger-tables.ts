@@ -1,15 +1,15 @@
-import { alertRecords } from './alert-tables.ts';
-import { billingRecords, closeRecords } from './billing-tables.ts';
-import { deliveryRecords } from './delivery-tables.ts';
+import { alertTableProperties } from './alert-tables.ts';
+import { billingTableProperties, closeTableProperties } from './billing-tables.ts';
+import { deliveryTableProperties } from './delivery-tables.ts';
 import { getTableConfig } from './drizzle.ts';
-import { outletRecords } from './outlet-tables.ts';
-import type { TableRecord } from './rows.ts';
-import { runRecords, usageRecords } from './run-tables.ts';
-import { workspaceRecords } from './workspace-tables.ts';
+import { outletTableProperties } from './outlet-tables.ts';
+import type { TableProperties } from './rows.ts';
+import { runTableProperties, usageTableProperties } from './run-tables.ts';
+import { workspaceTableProperties } from './workspace-tables.ts';
 
-export const LEDGER_TABLES: readonly TableRecord[] = [
-  ...[...workspaceRecords, ...runRecords, ...usageRecords, ...closeRecords],
-  ...[...alertRecords, ...deliveryRecords, ...billingRecords, ...outletRecords],
+export const LEDGER_TABLES: readonly TableProperties[] = [
+  ...[...workspaceTableProperties, ...runTableProperties, ...usageTableProperties, ...closeTableProperties],
+  ...[...alertTableProperties, ...deliveryTableProperties, ...billingTableProperties, ...outletTableProperties],
 ];
 
 export interface NamedColumn {
@@ -25,7 +25,7 @@ export interface NamedTable {
   key: readonly string[];
 }
 
-export function namedTable({ table }: Pick<TableRecord, 'table'>): NamedTable {
+export function namedTable({ table }: Pick<TableProperties, 'table'>): NamedTable {
   const { name, columns, primaryKeys } = getTableConfig(table);
   const own = columns.filter(({ primary }) => primary);
   return {

@@ -1,5 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
-import type { TableRecord } from './rows.ts';
+import type { TableProperties } from './rows.ts';
 
 /**
  * Receivers that usage is forwarded to. An outlet has sent every entry up to its cursor, except those in
@@ -60,4 +60,4 @@ export const outletEvents = sqliteTable(
   ],
 );
 
-export const outletRecords: readonly TableRecord[] = [{ table: outlets }, { table: outletEvents }];
+export const outletTableProperties: readonly TableProperties[] = [{ table: outlets }, { table: outletEvents }];

@@ -12,7 +12,7 @@ export type Exact<Row> = {
 };
 
 /** A table and its properties beyond the columns; guards, documentation and copies are derived from it. */
-export interface TableRecord {
+export interface TableProperties {
   table: SQLiteTable;
   /**
    * Set on a table with rows that can mute an alert or change an amount: triggers record every change. `label`: SQL for the

@@ -1,5 +1,5 @@
 import { blob, index, int64, integer, primaryKey, rowKey, sql, sqliteTable, text } from './drizzle.ts';
-import type { TableRecord } from './rows.ts';
+import type { TableProperties } from './rows.ts';
 import { workspaces } from './workspace-tables.ts';
 
 export const runs = sqliteTable(
@@ -107,7 +107,7 @@ export const rowChanges = sqliteTable(
   (table) => [index('row_changes_by_row').on(table.tableName, table.rowKey)],
 );
 
-export const runRecords: readonly TableRecord[] = [
+export const runTableProperties: readonly TableProperties[] = [
   { table: runs },
   { table: walks },
   { table: knownListings },
@@ -159,7 +159,7 @@ export const absences = sqliteTable(
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
 );
 
-export const usageRecords: readonly TableRecord[] = [
+export const usageTableProperties: readonly TableProperties[] = [
   { table: usageEntries },
   {
     table: tenantUsage,

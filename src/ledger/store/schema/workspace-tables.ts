@@ -1,5 +1,5 @@
 import { blob, index, integer, rowKey, sqliteTable, text, uniqueIndex } from './drizzle.ts';
-import type { TableRecord } from './rows.ts';
+import type { TableProperties } from './rows.ts';
 
 /**
  * The files `*-tables.ts` of this folder define the tables of the ledger. Tables are internal and may change; the
@@ -87,7 +87,7 @@ export const acts = sqliteTable(
   (table) => [index('acts_by_workspace').on(table.workspaceKey)],
 );
 
-export const workspaceRecords: readonly TableRecord[] = [
+export const workspaceTableProperties: readonly TableProperties[] = [
   { table: ledgerMeta },
   { table: workspaces },
   { table: tenants },

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { checkMoney } from '../../../../src/ledger/audit/money/verify-money.ts';
-import { checkControls, verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
+import { checkGuardedRows, verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { dropTriggers } from '../../../support/open-ledger.ts';
 import { buildChargedLedger, carryOut } from './charged-ledger.ts';
@@ -30,7 +30,7 @@ test('any edit of a charge, a line, a correction or a commitment is found, and t
           const isChained = table === 'close_commitments';
           const [first] = isChained
             ? verifyLedger(copy).faults.filter(({ check }) => ['chain', 'closes'].includes(check))
-            : [...checkMoney(copy), ...checkControls(copy)];
+            : [...checkMoney(copy), ...checkGuardedRows(copy)];
           const names = [
             ...tenantsOf(connection, row),
             'close of 2026-01',

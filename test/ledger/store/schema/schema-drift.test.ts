@@ -11,7 +11,7 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import * as financeViews from '../../../../src/ledger/store/schema/finance-views.ts';
-import { guardedTables, guardedText, makeGuards, ofRow } from '../../../../src/ledger/store/schema/guards.ts';
+import { guardedColumnsSql, guardedTables, makeGuards, ofRow } from '../../../../src/ledger/store/schema/guards.ts';
 import { entryKindSql } from '../../../../src/ledger/store/schema/keys.ts';
 import { LEDGER_TABLES } from '../../../../src/ledger/store/schema/ledger-tables.ts';
 import { migrateInMemory } from '../../../../src/ledger/store/schema/migrate.ts';
@@ -98,7 +98,7 @@ test('triggers record the key of a row that is added, changed in a guarded colum
     connection.exec(
       `INSERT INTO ${table} SELECT ${info.map(({ type }) => (type === 'TEXT' || type === 'text' ? "'1'" : '1')).join()}`,
     );
-    const says = connection.prepare(`SELECT row_digest(${guardedText(guarded, table)}) FROM ${table}`).pluck();
+    const says = connection.prepare(`SELECT row_digest(${guardedColumnsSql(guarded, table)}) FROM ${table}`).pluck();
     const rowKey = connection
       .prepare(`SELECT CAST(${ofRow(key, table)} AS TEXT) FROM ${table}`)
       .pluck()

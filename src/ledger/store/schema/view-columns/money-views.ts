@@ -1,7 +1,7 @@
 import { AMOUNT, DIGITS, LINK, NAMED, PERIOD, TENANT, TOO_LARGE, VALUE, WORKSPACE } from './column-words.ts';
 import type { ViewDescription } from './view-description.ts';
 
-/** The views of prices, charges and what leaves the ledger. */
+/** The views of prices, charges, and data that leaves the ledger. */
 export const MONEY_VIEWS: Readonly<Record<string, ViewDescription>> = {
   finance_charges: {
     row: 'One row per workspace, period, tenant and currency: the amount due.',
@@ -81,7 +81,7 @@ export const MONEY_VIEWS: Readonly<Record<string, ViewDescription>> = {
       workspace_id: WORKSPACE,
       tenant_id: TENANT,
       period: PERIOD,
-      line_id: 'For `lines revoke`.',
+      line_id: 'The id of the line, as `lines revoke` takes it.',
       amount_minor: 'In the minor unit.',
       currency: 'ISO 4217 code.',
       reason: 'The reason that the statement shows.',
@@ -110,7 +110,7 @@ export const MONEY_VIEWS: Readonly<Record<string, ViewDescription>> = {
       source: '`configuration` or `import`.',
       recorded_at: NAMED,
       retired_at: 'NULL while it is in force.',
-      digest: 'SHA-256 of the definition.',
+      digest: 'SHA-256 of the text of the card.',
     },
   },
   finance_budgets: {

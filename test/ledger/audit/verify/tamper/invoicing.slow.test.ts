@@ -7,7 +7,7 @@ import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.t
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
 import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
 import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
-import { guardedTables, guardedText, ofRow } from '../../../../../src/ledger/store/schema/guards.ts';
+import { guardedColumnsSql, guardedTables, ofRow } from '../../../../../src/ledger/store/schema/guards.ts';
 import { createWorld, FIRST, row, workspaceSettings } from '../../../../commands/world.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 
@@ -83,7 +83,7 @@ function changeRow(ledger: LedgerDb, table: string, where: string, into: string)
   if (guarded === undefined) return;
   const key = ofRow(guarded.key, table);
   const last = `(SELECT max(change_seq) FROM row_changes WHERE table_name = '${table}' AND row_key = ${key}),`;
-  ledger.exec(`${into} SELECT ${into.startsWith('REPLACE') ? last : ''} '${table}', ${key}, row_digest(${guardedText(guarded, table)})
+  ledger.exec(`${into} SELECT ${into.startsWith('REPLACE') ? last : ''} '${table}', ${key}, row_digest(${guardedColumnsSql(guarded, table)})
     FROM ${table} WHERE ${where}`);
 }
 
