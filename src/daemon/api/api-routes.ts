@@ -15,8 +15,8 @@ import type {
 import { OPERATIONS } from '../../operations/operations.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
 import { addMcp } from '../mcp/mcp-routes.ts';
+import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
 import type { Caller } from './callers.ts';
 import { type Answer, applyChange, readDocument, readPage } from './documents.ts';
 import { EntityTags, isListed } from './etags.ts';

@@ -1,5 +1,6 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { EnqueueSync } from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { Caller } from '../api/callers.ts';
@@ -14,10 +15,11 @@ const MAX_SUBSCRIPTIONS = 16;
 export interface McpRoutesOptions {
   context: Context;
   version: string;
+  enqueueSync?: EnqueueSync | undefined;
 }
 
 /** Serves MCP over Streamable HTTP at `/mcp`, without sessions. The guards of the server have checked host and token. */
-export function addMcp(app: FastifyInstance, { context, version }: McpRoutesOptions): void {
+export function addMcp(app: FastifyInstance, { context, version, enqueueSync }: McpRoutesOptions): void {
   const toolsByPermission = new Map<string, OperationTool[]>();
   const toolsFor = ({ role, mcp = 'read' }: Caller): OperationTool[] => {
     const key = `${role} ${mcp}`;
@@ -41,6 +43,7 @@ export function addMcp(app: FastifyInstance, { context, version }: McpRoutesOpti
               connection: context.reader().connection,
               actor: { name: caller.name, kind: 'token' },
               signal,
+              enqueueSync,
             }),
         },
       });
