@@ -35,6 +35,7 @@ const RETRY_AFTER_SECONDS = 5;
 const STATUSES: Readonly<Record<string, number>> = {
   usage: 400,
   bad_period: 400,
+  bad_cursor: 400,
   unclear_cards: 400,
   ledger_missing: 503,
   ledger_outdated: 503,

@@ -23,9 +23,13 @@ export interface OperationTool {
   tool: Tool;
 }
 
-/** Returns the tools that a caller may use: every operation that reads and, with `writes`, the changes of the role. */
+/**
+ * Returns the tools that a caller may use: every operation that reads and, with `writes`, the changes of the role. A tool
+ * cannot take a file.
+ */
 export function toolsOf(operations: readonly Operation[], role: Role, writes: boolean): OperationTool[] {
   return operations
+    .filter((operation) => operation.upload === undefined)
     .filter((operation) => operation.role === 'read' || (writes && hasRole(role, operation.role)))
     .map((operation) => ({ operation, tool: describeTool(operation) }));
 }

@@ -124,7 +124,7 @@ function alertsAfter(alerts: readonly ListedAlert[], { after }: Page): readonly 
 }
 
 function sizeOf(credits: RowKey[number] | undefined): bigint {
-  return credits === null || credits === undefined ? 0n : BigInt(credits);
+  return typeof credits === 'bigint' || Number.isSafeInteger(credits) ? BigInt(credits as bigint | number) : 0n;
 }
 
 function currentSummary(notification: Facts & { summary: string }) {

@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/errors.ts';
+import { AppError, UsageError } from '../../core/errors.ts';
 import type { Period, PeriodWindow } from '../../core/period.ts';
 import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -150,6 +150,7 @@ export function viewPage(
   const { view, columns, selection } = selectionOf(connection, name, filters);
   const order = ORDER.filter((each) => columns.some((column) => column.name === each));
   const positions = order.map((each) => columns.findIndex((column) => column.name === each));
+  if (after !== null && !isPlaceOf(after, order)) throw new AppError('bad_cursor', NO_PLACE, { hint: NO_PLACE_HINT });
   // Rows with the values of the place come again, and are skipped by their number.
   const skipped = after === null ? 0 : after.repeated + 1;
   const found: (readonly SheetValue[])[] = [];
@@ -167,6 +168,14 @@ export function viewPage(
     if (!isKnown || last.repeated > after.repeated) rows.push({ row, place: last });
   }
   return { name: view, columns, rows: rows.slice(0, limit) };
+}
+
+const NO_PLACE = 'cursor has no place in this listing';
+const NO_PLACE_HINT = 'start again without a cursor';
+
+/** Reports whether a place has a value for each column of the order: callers can make up cursors. */
+function isPlaceOf({ values, repeated }: ViewPlace, order: readonly string[]): boolean {
+  return values.length === order.length && Number.isSafeInteger(repeated) && repeated >= 0;
 }
 
 function isSame(a: readonly SheetValue[], b: readonly SheetValue[]): boolean {

@@ -31,16 +31,15 @@ export async function connectOverHttp(url: string, role: Role = 'read'): Promise
 }
 
 /** Starts `usage-ledger mcp` in the folder of a world and connects to its stdin and stdout. */
-export async function connectOverStdio({ folder }: Pick<World, 'folder'>): Promise<Assistant> {
+export function connectOverStdio({ folder }: Pick<World, 'folder'>): Promise<Assistant> {
+  return connectByCommand([CLI, 'mcp'], folder);
+}
+
+/** Starts Node with these arguments as an assistant does, and connects to its stdin and stdout. */
+export function connectByCommand(args: string[], cwd: string): Promise<Assistant> {
   const { PATH = '' } = process.env;
   return connectedTo(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [CLI, 'mcp'],
-      cwd: folder,
-      env: { PATH },
-      stderr: 'ignore',
-    }),
+    new StdioClientTransport({ command: process.execPath, args, cwd, env: { PATH }, stderr: 'ignore' }),
   );
 }
 
