@@ -13,6 +13,10 @@ export interface Looked {
   requests: string[];
   /** The value of an expression in the page. */
   evaluate(expression: string): Promise<unknown>;
+  /** Clicks into the middle of the first element that a selector finds. */
+  click(selector: string): Promise<void>;
+  /** Presses one key: its name, or one character. */
+  press(key: 'Tab' | 'Enter' | ' ' | string): Promise<void>;
   /** What axe-core calls serious or critical, with the elements it is about. */
   seriousFaults(): Promise<string[]>;
   /** Writes what is to be seen into a file, for people. */
@@ -36,6 +40,13 @@ interface Browser {
   look: Look;
   end(): Promise<void>;
 }
+
+/** Keys that are not typed as a character need their code. */
+const KEY_CODES: Readonly<Record<string, { code: string; windowsVirtualKeyCode: number }>> = {
+  Tab: { code: 'Tab', windowsVirtualKeyCode: 9 },
+  Enter: { code: 'Enter', windowsVirtualKeyCode: 13 },
+  ' ': { code: 'Space', windowsVirtualKeyCode: 32 },
+};
 
 const FIND_FAULTS = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
   violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -129,6 +140,26 @@ async function launch(): Promise<Browser> {
       async evaluate(expression) {
         const { result } = await ask('Runtime.evaluate', { expression, returnByValue: true, awaitPromise: true });
         return result.value;
+      },
+      async click(selector) {
+        const middle = `(() => { const element = document.querySelector(${JSON.stringify(selector)});
+          element.scrollIntoView({ block: 'center' });
+          const { x, y, width, height } = element.getBoundingClientRect();
+          return { x: x + width / 2, y: y + height / 2 }; })()`;
+        const { result } = await ask('Runtime.evaluate', { expression: middle, returnByValue: true });
+        for (const type of ['mousePressed', 'mouseReleased']) {
+          await ask('Input.dispatchMouseEvent', { type, ...result.value, button: 'left', clickCount: 1 });
+        }
+      },
+      async press(key) {
+        const text = key === 'Enter' ? '\r' : key.length === 1 ? key : undefined;
+        await ask('Input.dispatchKeyEvent', {
+          type: 'keyDown',
+          key,
+          ...KEY_CODES[key],
+          ...(text === undefined ? {} : { text }),
+        });
+        await ask('Input.dispatchKeyEvent', { type: 'keyUp', key, ...KEY_CODES[key] });
       },
       async seriousFaults() {
         // In a world of its own: what the page may run is not asked there.

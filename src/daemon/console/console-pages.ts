@@ -11,6 +11,8 @@ export interface ConsoleOptions extends SignInOptions {
   probe: HealthProbe;
   measured: Measurements;
   version: string;
+  /** Queues a sync; absent where no queue runs. */
+  enqueueSync?: Scope['enqueueSync'];
 }
 
 /** The parts that every page uses. */

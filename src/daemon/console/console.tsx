@@ -77,7 +77,7 @@ function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions):
   return { caller, session, nowMs: context.clock.now(), openAlerts, notice, draft, version };
 }
 
-function scopeOf(request: FastifyRequest, { context }: ConsoleOptions): Scope {
+function scopeOf(request: FastifyRequest, { context, enqueueSync }: ConsoleOptions): Scope {
   const { session, caller } = request;
   const gone = new AbortController();
   request.raw.once('close', () => {
@@ -88,6 +88,7 @@ function scopeOf(request: FastifyRequest, { context }: ConsoleOptions): Scope {
     connection: context.reader().connection,
     actor: { name: session?.person ?? caller?.name ?? '', kind: 'person' },
     signal: gone.signal,
+    enqueueSync,
   };
 }
 

@@ -55,6 +55,11 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
   app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
     const open = openOf(request);
     if (open === null) return reply.code(404).send({ error: 'not_found' });
+    // Somebody who has signed in gets the page with the chart and all actions.
+    const [only] = open;
+    if (request.session !== null && open.length === 1 && only !== undefined) {
+      return reply.redirect(`/alerts/${only.alert.alert_id}`, 303);
+    }
     return open.length === 0
       ? answer(reply, 410, EXPIRED_PAGE)
       : answer(reply, 200, alertPage({ connection, timezone: timezone() }, open));

@@ -82,7 +82,7 @@ export interface HttpServerOptions {
   /** Options of the page that acknowledges alerts; null: the page is not served. */
   acknowledging: AcknowledgePageOptions | null;
   /** Options of the console; null: it is not served. */
-  console: Pick<ConsoleOptions, 'context' | 'publicUrl'> | null;
+  console: Pick<ConsoleOptions, 'context' | 'publicUrl' | 'enqueueSync'> | null;
   /** Measures how long a session lasts. */
   sessionClock?: Pick<Clock, 'monotonic'>;
 }
@@ -363,7 +363,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
       clock,
       timezone: () => context.config.timezone,
     },
-    console: { context, publicUrl: () => config().http.publicUrl },
+    console: { context, publicUrl: () => config().http.publicUrl, enqueueSync: enqueueManualRun(queue) },
   });
 }
 

@@ -57,7 +57,7 @@ describe('in a browser', () => {
       const text = String(await page.evaluate('document.body.innerText'));
       expect(text).toContain('Production of the northern region');
       expect(text).toContain('Needs attention');
-      expect(text).toMatch(/Trial: unauthorized/);
+      expect(text).toMatch(/Trial: never read completely/);
       expect(await page.evaluate(OVERFLOWING), `at ${width}`).toEqual([]);
       expect(await page.evaluate(SCROLLS), `at ${width}`).toBe(false);
       expect(page.complaints).toEqual([]);

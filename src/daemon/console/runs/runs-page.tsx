@@ -3,17 +3,21 @@ import { formatDuration } from '../../../core/text/words.ts';
 import type { WorkspaceLine } from '../../../freshness/workspace-status.ts';
 import { sortWorstFirst } from '../../../freshness/workspace-status.ts';
 import { latestRuns, RUN_STATUSES } from '../../../operations/runs/latest-runs.ts';
+import { requestSync } from '../../../operations/runs/request-sync.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import type { LatestRun } from '../../../reports/queries/latest-runs.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { WORKSPACE_STATES } from '../overview/overview-page.tsx';
 import { readWorkspaces } from '../overview/read-overview.ts';
+import { answerForm } from '../shell/change.ts';
+import { ChangeForm } from '../shell/form.tsx';
 import { linkTo } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Ago, Badge, Card, Empty, Pages, Select, Table, Time, type Tone } from '../shell/parts.tsx';
 import { pageNumber, textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
-import type { Visit } from '../shell/visit.ts';
+import { may, type Visit } from '../shell/visit.ts';
+import { fieldsOf } from '../sign-in/form-guard.ts';
 
 const RUNS_PER_PAGE = 50;
 
@@ -25,7 +29,18 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
 };
 
 /** Serves the runs, the latest first. */
-export function addRuns(app: FastifyInstance, { visitOf, scopeOf, context, probe }: ConsolePages): void {
+export function addRuns(app: FastifyInstance, pages: ConsolePages): void {
+  const { visitOf, scopeOf, context, probe } = pages;
+  app.post('/runs/sync', { config: { access: 'form' } }, (request, reply) => {
+    const workspace = fieldsOf(request).get('workspace') ?? '';
+    const back = linkTo('/runs', { workspace });
+    return answerForm({ request, reply, pages, form: 'sync', back }, async ({ run }) => {
+      const { document } = await run(requestSync, { workspace });
+      return document.state === 'queued'
+        ? 'A sync is queued.'
+        : 'A sync of this workspace waits or is running already.';
+    });
+  });
   app.get('/runs', async (request, reply) => {
     const workspace = textOf(request, 'workspace');
     const status = RUN_STATUSES.find((each) => each === textOf(request, 'status'));
@@ -79,7 +94,7 @@ function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPage
           {workspaces.filter(({ state }) => state === 'fresh').length} of {workspaces.length} workspaces are fresh
         </p>
       </div>
-      {selected === null ? null : <Selected workspace={selected} nowMs={visit.nowMs} />}
+      {selected === null ? null : <Selected workspace={selected} visit={visit} />}
       <div class="card">
         <form class="filters" method="get" action="/runs">
           <Select
@@ -120,12 +135,13 @@ function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPage
   );
 }
 
-function Selected({ workspace, nowMs }: { workspace: WorkspaceLine; nowMs: number }) {
+function Selected({ workspace, visit }: { workspace: WorkspaceLine; visit: Visit }) {
+  const { nowMs } = visit;
   const { name, state, last_complete_run_at, next_attempt_at, last_run } = workspace;
   const { label, tone } = WORKSPACE_STATES[state];
   return (
     <Card title={name} note={<Badge tone={tone}>{label}</Badge>}>
-      <div class="inside">
+      <div class="inside fields">
         <dl class="facts">
           <dt>Last complete run</dt>
           <dd>
@@ -140,6 +156,11 @@ function Selected({ workspace, nowMs }: { workspace: WorkspaceLine; nowMs: numbe
             </>
           )}
         </dl>
+        {may(visit, requestSync) ? (
+          <ChangeForm visit={visit} form="sync" action="/runs/sync" submit="Sync now" main>
+            <input type="hidden" name="workspace" value={workspace.workspace_id} />
+          </ChangeForm>
+        ) : null}
       </div>
     </Card>
   );
