@@ -1,39 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { copiesOf, parseJson } from '../../commands/world.ts';
-import { commandLineOf, inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
-import { connectOverHttp } from '../mcp/mcp-client.ts';
-import { requestOf, serveApi } from './served-api.ts';
+import { inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { serveApi } from './served-api.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
 
 describe('the HTTP API', () => {
-  it.each(OPERATIONS.filter(({ role }) => role === 'read').map((operation) => [operation.name, operation] as const))(
-    'answers %s with the document of its command, and MCP does the same',
-    async (name, operation) => {
-      const world = await worldOfOperations();
-      const { url, ask } = await serveApi(world);
-      const input = inputOf(name, world);
-      const { status, json, text } = await ask(...requestOf(operation, input));
-      expect([status, status === 200 ? '' : text]).toEqual([200, '']);
-      const { snapshot, next_cursor, ...document } = json;
-      expect(snapshot).toEqual({
-        as_of: '2026-02-20T13:00:00.000Z',
-        head_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-        complete: true,
-      });
-      const { call } = await connectOverHttp(url);
-      const reply = await call(name.replace('.', '_'), operation.kind === 'list' ? { ...input, limit: 200 } : input);
-      expect([reply.isError, reply.notes, reply.json]).toEqual([false, [], json]);
-      if (operation.command === null) return;
-      const { out } = await world.run(...commandLineOf(name, operation.command, input));
-      expect(document).toEqual(parseJson(out));
-    },
-    20_000,
-  );
-
   it('gives a listing in pages that lose and repeat no row, and ends with a null cursor', async () => {
     const world = await worldOfOperations();
     const { ask } = await serveApi(world);

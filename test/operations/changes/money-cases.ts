@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OTHER_CARD } from '../ledger-of-operations.ts';
 import type { ChangeCase } from './change-case.ts';
 
 const LINE = { workspace: 'ws-1', tenant: 'acme', period: '2026-02', amount: '-2.25', currency: 'EUR', reason: 'fee' };
@@ -13,21 +12,6 @@ export const CHANGES_OF_MONEY: Readonly<Record<string, ChangeCase>> = {
     input: () => LINE,
     argv: () => ['lines', 'add', ...Object.entries(LINE).flatMap(([name, value]) => [`--${name}`, value])],
     actors: 'SELECT actor FROM finance_lines',
-  },
-  'rates.apply': {
-    input: () => ({ rates: [OTHER_CARD], dry_run: false }),
-    argv: () => ['rates', 'apply', 'dearer.yml', '--yes'],
-    actors: null,
-    withoutBy: true,
-    // The second time, these cards are active already.
-    changesWhenRepeated: true,
-  },
-  'rates.clear': {
-    input: () => ({ dry_run: false }),
-    argv: () => ['rates', 'clear', '--yes'],
-    actors: null,
-    withoutBy: true,
-    changesWhenRepeated: true,
   },
   'reconciliations.compare': {
     given: ({ folder }) => writeFileSync(join(folder, 'invoices.csv'), INVOICES),
