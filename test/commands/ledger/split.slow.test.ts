@@ -256,7 +256,7 @@ test('what is open of a workspace that is ended for good is over, and who had he
       tenant_id: 'acme',
       type: 'alert.resolved',
       closed_because: 'workspace_ended',
-      summary: 'ws-2: Closed: the workspace is no longer read (February jump of acme).',
+      summary: 'acme (ws-2): February jump closed. The workspace is no longer read.',
     },
   ]);
   expect(

@@ -84,7 +84,7 @@ describe('an export that fails', () => {
     takeAll();
     expect(told()).toEqual([
       expect.stringMatching(
-        /^Exports fail: bill: \S+\/exports is not a folder; good: \S+ is not a folder\. Run `usage-ledger doctor`\.$/,
+        /^Exports fail\. bill: \S+\/exports is not a folder; good: \S+ is not a folder\. Run `usage-ledger doctor`\.$/,
       ),
     ]);
     await schedule.stop();

@@ -12,7 +12,11 @@ import { eventually } from '../../support/eventually.ts';
 /** Elements that reach beyond the right edge of the window, by their text, unless they scroll inside another one. */
 const OVERFLOWING = `[...document.querySelectorAll('body *')].filter((element) => {
   const { right, width } = element.getBoundingClientRect();
-  return width > 0 && right > window.innerWidth + 1 && getComputedStyle(element).position !== 'fixed';
+  if (width === 0 || right <= window.innerWidth + 1 || getComputedStyle(element).position === 'fixed') return false;
+  for (let outer = element.parentElement; outer !== document.body; outer = outer.parentElement) {
+    if (['auto', 'scroll'].includes(getComputedStyle(outer).overflowX)) return false;
+  }
+  return true;
 }).map((element) => element.tagName + ' ' + element.textContent.slice(0, 40)).slice(0, 5)`;
 const SCROLLS = 'document.documentElement.scrollWidth > window.innerWidth';
 
