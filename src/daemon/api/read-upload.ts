@@ -12,8 +12,25 @@ export const UPLOAD_LIMITS = {
   fieldNameSize: 100,
 } as const;
 
-/** Reads the fields of a form, with its file as the field `fileField`. Throws ApiError for a file under another name. */
+/**
+ * Reads the fields of a form, with its file as the field `fileField`. Throws ApiError for a file under another name, and for a
+ * body that is not the form that its header announces.
+ */
 export async function readUpload(request: FastifyRequest, fileField: string): Promise<Record<string, unknown>> {
+  try {
+    return await readParts(request, fileField);
+  } catch (error) {
+    // The parser's own errors have no status: the body ends early, or a part has no header.
+    if (error instanceof ApiError || hasStatus(error)) throw error;
+    throw refused(`the body is not a form: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function hasStatus(error: unknown): boolean {
+  return error instanceof Error && 'statusCode' in error;
+}
+
+async function readParts(request: FastifyRequest, fileField: string): Promise<Record<string, unknown>> {
   const fields: Record<string, unknown> = {};
   for await (const part of request.parts()) {
     const { fieldname: name } = part;

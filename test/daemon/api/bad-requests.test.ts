@@ -153,6 +153,18 @@ describe('a caller', () => {
     expect(world.query('SELECT * FROM finance_reconciliations')).toEqual([]);
   });
 
+  it.each([
+    ['that ends early', '--x\r\ncontent-disposition: form-data; name="period"\r\n\r\n2026-01'],
+    ['that is JSON', '{"period":"2026-01"}'],
+    ['that is empty', ''],
+  ])('with a form %s is refused', async (_, body) => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    const question = { method: 'POST', role: 'finance', headers, body: Buffer.from(body) } as const;
+    const answer = await ask('/v1/reconciliations', question);
+    expect([answer.status, answer.headers['content-type']]).toEqual([400, PROBLEM]);
+  });
+
   it('changes nothing with the cookie of a browser, which other sites of this machine can make it send', async () => {
     const { ask, url } = await serveApi(await worldOfOperations());
     const link = await fetch(`${url}/?token=${PAGES_TOKEN}`, { redirect: 'manual' });
