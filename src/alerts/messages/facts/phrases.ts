@@ -125,10 +125,10 @@ export function sinceWords({ evidence, created_at }: Facts): string {
   return `Since ${dateName(since, created_at)}: ${grouped(now)} a day, before: ${grouped(before)}.`;
 }
 
-/** A part of a growth is a cause if it is at least one in this many parts of it. */
+/** A cause is named if it explains at least one part in this many of the growth. */
 const MIN_CAUSE_PARTS = 4n;
 
-/** What the credits have grown by: more requests, or more credits for each. Empty if they have not grown. */
+/** Names the causes of growth: more requests, more credits per request, or both. Empty without growth. */
 export function growthCauses({ credits, requests, evidence }: Facts): ('requests' | 'each')[] {
   if (credits === null || requests === null || credits.current <= 0n) return [];
   const [current, asked] = [BigInt(credits.current), BigInt(requests.current)];

@@ -236,13 +236,7 @@ function Mute({ visit, view, proposedEnd }: AlertPageProps) {
               }
             />
             <UntilField visit={visit} form="plan" proposedEnd={proposedEnd} />
-            <Field
-              name="reason"
-              label="Reason"
-              required
-              value={draftValue(visit, 'plan', 'reason')}
-              maxLength={MAX_NOTE_CHARACTERS}
-            />
+            <ReasonField visit={visit} form="plan" />
           </ChangeForm>
         </details>
       ) : null}
@@ -252,18 +246,17 @@ function Mute({ visit, view, proposedEnd }: AlertPageProps) {
           <ChangeForm visit={visit} form="silence" action={actionOf(view, 'silence')} submit="Silence">
             <p class="small quiet">No messages about this rule and subject{month} until a day.</p>
             <UntilField visit={visit} form="silence" proposedEnd={proposedEnd} />
-            <Field
-              name="reason"
-              label="Reason"
-              required
-              value={draftValue(visit, 'silence', 'reason')}
-              maxLength={MAX_NOTE_CHARACTERS}
-            />
+            <ReasonField visit={visit} form="silence" />
           </ChangeForm>
         </details>
       ) : null}
     </>
   );
+}
+
+function ReasonField({ visit, form }: { visit: Visit; form: string }) {
+  const value = draftValue(visit, form, 'reason');
+  return <Field name="reason" label="Reason" required value={value} maxLength={MAX_NOTE_CHARACTERS} />;
 }
 
 function UntilField({ visit, form, proposedEnd }: { visit: Visit; form: string; proposedEnd: string }) {
