@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { copiesOf } from '../../commands/world.ts';
 import { inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
-import { PAGES_TOKEN, requestOf, serveApi, TOKENS } from './served-api.ts';
+import { PAGES_TOKEN } from '../http/serve-world.ts';
+import { requestOf, serveApi, TOKENS } from './served-api.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
 const PROBLEM = 'application/problem+json; charset=utf-8';

@@ -1,24 +1,15 @@
 import { once } from 'node:events';
 import { type Agent, request } from 'node:http';
-import { onTestFinished } from 'vitest';
-import { loadConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
-import { createLogger } from '../../../src/core/logger.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
-import { startHttp } from '../../../src/daemon/http/server.ts';
 import type { EnqueueSync, Operation } from '../../../src/operations/operation.ts';
-import { Context } from '../../../src/wiring/context.ts';
-import { MetricEvents } from '../../../src/wiring/metric-events.ts';
+import type { Context } from '../../../src/wiring/context.ts';
 import { parseJson, type World } from '../../commands/world.ts';
-import { openInProcessWriter } from '../../support/in-process-writer.ts';
-import { clockThat } from '../../support/time/test-clock.ts';
-import { MEASURED, PAGES } from '../http/measured.ts';
-import { probeOf } from '../http/served.ts';
+import { serveWorld } from '../http/serve-world.ts';
 
 export const TOKENS: Config['http']['tokens'] = (['read', 'operate', 'finance'] as const).map((role) => {
   return { name: `${role}-bot`, role, token: `${role}-token-of-this-test-123456` };
 });
-export const PAGES_TOKEN = 'the-token-of-the-pages-123456';
 
 export interface ApiAnswer {
   status: number;
@@ -49,29 +40,11 @@ export async function serveApi(
   world: Pick<World, 'folder' | 'clock'>,
   { requestsPerMinute = 1200, tokens = TOKENS }: { requestsPerMinute?: number; tokens?: typeof TOKENS } = {},
 ): Promise<ServedApi> {
-  const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
-  const logger = createLogger({ level: 'silent' });
-  const clock = clockThat(() => world.clock.nowMs);
-  const context = new Context(config, { clock, logger, openWriter: openInProcessWriter });
-  const server = await startHttp({
-    ...PAGES,
-    measured: { ...MEASURED, metricEvents: new MetricEvents() },
-    host: '127.0.0.1',
-    port: 0,
-    token: () => PAGES_TOKEN,
+  const { url, context } = await serveWorld(world, (own, clock) => ({
     apiTokens: () => tokens,
-    openMetrics: () => false,
-    logger,
-    version: '1.2.3',
-    probe: probeOf(),
-    queues: [],
-    api: { context, clock, version: '1.2.3', requestsPerMinute, enqueueSync: queueOfRuns() },
-  });
-  onTestFinished(async () => {
-    await server.close();
-    await context.close();
-  });
-  return { url: server.url, context, ask: (path, question) => ask(server.url, path, question) };
+    api: { context: own, clock, version: '1.2.3', requestsPerMinute, enqueueSync: queueOfRuns() },
+  }));
+  return { url, context, ask: (path, question) => ask(url, path, question) };
 }
 
 /** A queue that nobody works on: each workspace has one waiting run at most. */

@@ -1,23 +1,15 @@
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { onTestFinished } from 'vitest';
-import { loadConfig } from '../../../src/config/load.ts';
 import type { Config } from '../../../src/config/types.ts';
-import { createLogger } from '../../../src/core/logger.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
-import { type HttpServerOptions, startHttp } from '../../../src/daemon/http/server.ts';
-import { Context } from '../../../src/wiring/context.ts';
-import { MetricEvents } from '../../../src/wiring/metric-events.ts';
+import type { HttpServerOptions } from '../../../src/daemon/http/server.ts';
+import type { Context } from '../../../src/wiring/context.ts';
 import type { World } from '../../commands/world.ts';
-import { openInProcessWriter } from '../../support/in-process-writer.ts';
-import { clockThat } from '../../support/time/test-clock.ts';
-import { MEASURED, PAGES } from '../http/measured.ts';
-import { probeOf } from '../http/served.ts';
+import { serveWorld } from '../http/serve-world.ts';
 
 export const TOKENS: Config['http']['tokens'] = (['read', 'operate', 'finance'] as const).map((role) => {
   return { name: `${role}-token`, role, token: `${role}-token-of-the-console-123456` };
 });
-export const PAGES_TOKEN = 'the-token-of-the-pages-123456';
 
 export interface Answer {
   status: number;
@@ -87,37 +79,19 @@ export interface ServedConsole {
 
 /** Serves the console over the ledger of a world, until the test ends. */
 export async function serveConsole(world: World, some: Partial<HttpServerOptions> = {}): Promise<ServedConsole> {
-  const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
-  const logger = createLogger({ level: 'silent' });
-  const clock = clockThat(() => world.clock.nowMs);
-  const context = new Context(config, { clock, logger, openWriter: openInProcessWriter });
   const sessionClock = { nowMs: 0 };
-  const server = await startHttp({
-    ...PAGES,
-    measured: { ...MEASURED, metricEvents: new MetricEvents() },
-    host: '127.0.0.1',
-    port: 0,
-    token: () => PAGES_TOKEN,
+  const { url, context } = await serveWorld(world, (own) => ({
     apiTokens: () => TOKENS,
-    openMetrics: () => false,
-    logger,
-    version: '1.2.3',
-    probe: probeOf(),
-    queues: [],
-    console: { context, publicUrl: () => null },
+    console: { context: own, publicUrl: () => null },
     sessionClock: { monotonic: () => sessionClock.nowMs },
     ...some,
-  });
-  onTestFinished(async () => {
-    await server.close();
-    await context.close();
-  });
+  }));
   return {
-    url: server.url,
+    url,
     context,
     sessionClock,
     async signIn(role = 'finance', person = 'Ada Lovelace') {
-      const visitor = new Visitor(server.url);
+      const visitor = new Visitor(url);
       const token = TOKENS.find((known) => known.role === role)?.token ?? '';
       await visitor.ask('/sign-in', { method: 'POST', form: { token, person } });
       return visitor;

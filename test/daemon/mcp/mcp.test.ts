@@ -4,7 +4,8 @@ import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { copiesOf, parseJson, SECRET, type World } from '../../commands/world.ts';
 import { inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
 import { rejection } from '../../support/rejection.ts';
-import { PAGES_TOKEN, serveApi, TOKENS } from '../api/served-api.ts';
+import { serveApi, TOKENS } from '../api/served-api.ts';
+import { PAGES_TOKEN } from '../http/serve-world.ts';
 import { connectOverHttp } from './mcp-client.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);

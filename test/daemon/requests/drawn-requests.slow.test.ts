@@ -6,7 +6,8 @@ import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { SECRET, type World } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
 import { SECRET as OUTLET_SECRET } from '../../outlets/webhook-receiver.ts';
-import { PAGES_TOKEN, serveApi, TOKENS } from '../api/served-api.ts';
+import { serveApi, TOKENS } from '../api/served-api.ts';
+import { PAGES_TOKEN } from '../http/serve-world.ts';
 import { connectOverHttp } from '../mcp/mcp-client.ts';
 import { type DrawnRequest, drawFields, drawRequest, type KnownValues } from './draw-request.ts';
 
