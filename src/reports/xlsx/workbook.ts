@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import type { Sheet } from '../formats/columns.ts';
 import { MAIN_NAMESPACE, SheetRows, stylesXml, worksheetPieces, XML_DECLARATION } from './worksheet.ts';
 import { ZipWriter } from './zip-writer.ts';
@@ -15,7 +15,7 @@ const TYPE = 'application/vnd.openxmlformats-officedocument';
 export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promise<void> {
   const file = openSync(path, 'r+');
   try {
-    const zip = new ZipWriter(file);
+    const zip = new ZipWriter((bytes) => writeFileSync(file, bytes));
     const names: string[] = [];
     for (const sheet of sheets) {
       const rows = new SheetRows(sheet);
@@ -29,7 +29,7 @@ export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promi
       }
     }
     for (const [name, text] of Object.entries(workbookParts(names))) await zip.add(name, [text]);
-    zip.end();
+    await zip.end();
   } finally {
     closeSync(file);
   }

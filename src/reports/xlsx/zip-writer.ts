@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { Zip, ZipDeflate } from 'fflate';
 import { nextTurn } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
@@ -13,15 +12,18 @@ const BYTES_PER_TURN = 262_144;
 /** Writes texts into a ZIP file without holding any of them in memory. */
 export class ZipWriter {
   readonly #zip: Zip;
+  readonly #write: (bytes: Uint8Array) => Promise<void> | void;
+  readonly #compressed: Uint8Array[] = [];
 
-  /** Takes an empty file that is open for writing. */
-  constructor(file: number) {
+  /** `write` takes the bytes of the file, in order. */
+  constructor(write: (bytes: Uint8Array) => Promise<void> | void) {
+    this.#write = write;
     let size = 0;
     this.#zip = new Zip((error, bytes) => {
       if (error !== null) throw error;
       size += bytes.length;
       requireZipSize(size);
-      writeFileSync(file, bytes);
+      this.#compressed.push(bytes);
     });
   }
 
@@ -40,12 +42,19 @@ export class ZipWriter {
       }
       requireZipSize(size);
       part.push(bytes);
+      if (this.#compressed.length > 0) await this.#flush();
     }
     part.push(EMPTY_CHUNK, true);
+    await this.#flush();
   }
 
-  end(): void {
+  async end(): Promise<void> {
     this.#zip.end();
+    await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    for (const bytes of this.#compressed.splice(0)) await this.#write(bytes);
   }
 }
 
