@@ -108,7 +108,10 @@ const STEPS = [
       rmSync(OUT, { recursive: true, force: true });
       mkdirSync(OUT);
       read('npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', OUT);
-      writeFileSync(join(OUT, 'sbom.json'), read('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'));
+      writeFileSync(
+        join(OUT, 'sbom.json'),
+        read('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--no-workspaces'),
+      );
       writeFileSync(join(OUT, 'notes.md'), `${changelog()[0].lines.join('\n').trim()}\n`);
       const sums = readdirSync(OUT).map((name) => `${sha256(join(OUT, name))}  ${name}\n`);
       writeFileSync(join(OUT, 'SHA256SUMS'), sums.join(''));

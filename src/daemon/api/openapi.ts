@@ -176,9 +176,10 @@ const CHANGE_MEMBERS: Json = {
   notes: { type: 'array', items: { type: 'string' }, description: 'what else a person should know' },
 };
 
-/** Adds required members to the schema of an object. */
+/** Adds required members to the schema of an object, or to each alternative of a union of objects. */
 function extended(schema: Json, members: Json): Json {
-  const { properties, required, ...others } = schema;
+  const { properties, required, anyOf, ...others } = schema;
+  if (Array.isArray(anyOf)) return { ...others, anyOf: anyOf.map((each: Json) => extended(each, members)) };
   return {
     ...others,
     type: 'object',
