@@ -175,10 +175,27 @@ export async function runRead<Input extends z.ZodObject, Output extends object>(
   return isSlow && scope.runApart !== undefined ? scope.runApart<Output>(name, input) : operation.run(scope, input);
 }
 
+/** Declares a change. Whoever makes it over the API, MCP or the console is in the daemon's log. */
 export function change<Input extends z.ZodObject, Output extends object>(
   operation: Omit<ChangeOperation<Input, Output>, 'kind'>,
 ): ChangeOperation<Input, Output> {
-  return { kind: 'change', ...operation };
+  return {
+    kind: 'change',
+    ...operation,
+    async run(scope, input) {
+      const changed = await operation.run(scope, input);
+      if (changed.applied && scope.actor.kind !== 'user') logChange(scope, operation, input);
+      return changed;
+    },
+  };
+}
+
+/** Logs a change with its actor and with what it is about: the fields of its path, and the workspace. */
+function logChange({ context, actor }: Scope, { name, http }: OperationHead<z.ZodObject>, input: object): void {
+  const subject = Object.fromEntries(
+    Object.entries(input).filter(([field]) => field === 'workspace' || http.path.includes(`{${field}}`)),
+  );
+  context.logger.info({ operation: name, actor: actorText(actor), ...subject }, 'change made');
 }
 
 export function list<

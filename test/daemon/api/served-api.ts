@@ -5,6 +5,7 @@ import type { Role } from '../../../src/core/text/roles.ts';
 import type { EnqueueSync, Operation } from '../../../src/operations/operation.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import { parseJson, type World } from '../../commands/world.ts';
+import type { LogLine } from '../../support/daemon-process.ts';
 import { serveWorld } from '../http/serve-world.ts';
 
 export const TOKENS: Config['http']['tokens'] = (['read', 'operate', 'finance'] as const).map((role) => {
@@ -32,6 +33,8 @@ export interface ApiQuestion {
 export interface ServedApi {
   url: string;
   context: Context;
+  /** What the server has logged so far. */
+  lines: readonly LogLine[];
   ask(path: string, question?: ApiQuestion): Promise<ApiAnswer>;
 }
 
@@ -40,11 +43,11 @@ export async function serveApi(
   world: Pick<World, 'folder' | 'clock'>,
   { requestsPerMinute = 1200, tokens = TOKENS }: { requestsPerMinute?: number; tokens?: typeof TOKENS } = {},
 ): Promise<ServedApi> {
-  const { url, context } = await serveWorld(world, (own, clock) => ({
+  const { url, context, lines } = await serveWorld(world, (own, clock) => ({
     apiTokens: () => tokens,
     api: { context: own, clock, version: '1.2.3', requestsPerMinute, enqueueSync: queueOfRuns() },
   }));
-  return { url, context, ask: (path, question) => ask(url, path, question) };
+  return { url, context, lines, ask: (path, question) => ask(url, path, question) };
 }
 
 /** A queue that nobody works on: each workspace has one waiting run at most. */

@@ -6,6 +6,7 @@ import { type HttpServerOptions, startHttp } from '../../../src/daemon/http/serv
 import { Context } from '../../../src/wiring/context.ts';
 import { MetricEvents } from '../../../src/wiring/metric-events.ts';
 import type { World } from '../../commands/world.ts';
+import type { LogLine } from '../../support/daemon-process.ts';
 import { openInProcessWriter } from '../../support/in-process-writer.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
 import { MEASURED, PAGES } from './measured.ts';
@@ -13,13 +14,14 @@ import { probeOf } from './served.ts';
 
 export const PAGES_TOKEN = 'the-token-of-the-pages-123456';
 
-/** Serves HTTP over the ledger of a world, by the clock of that world, until the test ends. */
+/** Serves HTTP over the ledger of a world, by the clock of that world, until the test ends. `lines`: what it has logged so far. */
 export async function serveWorld(
   world: Pick<World, 'folder' | 'clock'>,
   optionsOf: (context: Context, clock: Clock) => Partial<HttpServerOptions>,
-): Promise<{ url: string; context: Context }> {
+): Promise<{ url: string; context: Context; lines: LogLine[] }> {
   const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
-  const logger = createLogger({ level: 'silent' });
+  const lines: LogLine[] = [];
+  const logger = createLogger({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
   const clock = clockThat(() => world.clock.nowMs);
   const context = new Context(config, { clock, logger, openWriter: openInProcessWriter });
   const server = await startHttp({
@@ -39,5 +41,5 @@ export async function serveWorld(
     await server.close();
     await context.close();
   });
-  return { url: server.url, context };
+  return { url: server.url, context, lines };
 }

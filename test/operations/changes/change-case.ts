@@ -9,7 +9,7 @@ export interface ChangeCase {
   argv: ((world: World) => string[]) | null;
   /** Prepares the ledger. */
   given?: (world: World) => unknown;
-  /** Where the ledger records the actor: a query with one column; null if the change has no record of its own. */
+  /** Where the ledger records the actor: a query with one column; null if only the daemon's log has it. */
   actors: string | null;
   /** The command takes no `--by`. */
   withoutBy?: boolean;

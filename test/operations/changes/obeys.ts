@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { ROLES } from '../../../src/core/text/roles.ts';
+import { describeApi } from '../../../src/daemon/api/openapi.ts';
 import type { Changed, ChangeOperation, Operation, Scope } from '../../../src/operations/operation.ts';
 import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { Context } from '../../../src/wiring/context.ts';
 import { copiesOf, parseJson, type World } from '../../commands/world.ts';
+import { answerChecker } from '../../daemon/api/described-answer.ts';
 import { queueOfRuns, requestOf, serveApi } from '../../daemon/api/served-api.ts';
 import { openInProcessWriter } from '../../support/in-process-writer.ts';
 import { clockThat } from '../../support/time/test-clock.ts';
@@ -14,6 +16,8 @@ import { ledgerOfOperations } from '../ledger-of-operations.ts';
 import { type ChangeCase, contentOf } from './change-case.ts';
 
 type AnyChange = ChangeOperation<Operation['input'], object>;
+
+const faultsOf = answerChecker(describeApi(OPERATIONS, '1.2.3'));
 
 export const CHANGES: readonly AnyChange[] = OPERATIONS.filter((operation) => operation.kind === 'change');
 
@@ -38,6 +42,7 @@ export function describeChanges(cases: Readonly<Record<string, ChangeCase>>): vo
       const { answer } = await post(await ledger(), operation, one);
       const status = operation.http.status ?? 200;
       expect([answer.status, answer.status === status ? '' : answer.text]).toEqual([status, '']);
+      expect(faultsOf(operation, answer.text)).toEqual([]);
       const { applied: hasApplied, notes: _notes, snapshot, ...sent } = answer.json;
       expect({ hasApplied, snapshot }).toMatchObject({ hasApplied: true, snapshot: { complete: expect.any(Boolean) } });
       const { applied: _applied, ...others } = wanted;
@@ -57,9 +62,11 @@ export function describeChanges(cases: Readonly<Record<string, ChangeCase>>): vo
       const { answer: refusal } = await post(world, operation, one, below);
       expect(refusal).toMatchObject({ status: 403, json: { code: 'forbidden' } });
       expect(contentOf(world)).toEqual(before);
-      const { answer, ask } = await post(world, operation, one);
+      const { answer, ask, lines } = await post(world, operation, one);
       expect(answer.status, answer.text).toBe(operation.http.status ?? 200);
       const actor = `${operation.role}-bot (API token)`;
+      const made = { msg: 'change made', operation: name, actor };
+      expect(lines.filter(({ msg }) => msg === 'change made')).toEqual([expect.objectContaining(made)]);
       if (one.actors !== null) {
         const recorded = world.query(one.actors).map((row) => Object.values(row as object)[0]);
         expect(recorded.join('\n')).toContain(actor);
@@ -95,10 +102,10 @@ function changeNamed(name: string): AnyChange {
 }
 
 async function post(world: World, operation: AnyChange, one: ChangeCase, role = operation.role as string | null) {
-  const { ask } = await serveApi(world);
+  const { ask, lines } = await serveApi(world);
   const [path, question] = requestOf(operation, one.input(world));
   const again = () => ask(path, { ...question, role: role as 'operate' });
-  return { answer: await again(), ask: again };
+  return { answer: await again(), ask: again, lines };
 }
 
 async function runChange(world: World, operation: AnyChange, input: Record<string, unknown>): Promise<Changed<object>> {
