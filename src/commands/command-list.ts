@@ -61,7 +61,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'doctor',
     takes: '[options]',
     description: 'Check everything that the daemon needs, with remedies. Exit code 4: a check failed.',
-    load: async () => (await import('./doctor/doctor.ts')).doctorCommand,
+    load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   {
     name: 'usage',

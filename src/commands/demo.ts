@@ -12,11 +12,11 @@ import { AppError } from '../core/errors.ts';
 import { addPeriods, periodAt } from '../core/period.ts';
 import { Releasers } from '../core/process/releasers.ts';
 import { openReader } from '../ledger/store/file/open.ts';
+import { findOnPath } from '../operations/doctor/check-daemon.ts';
 import { renderTable } from '../reports/formats/table.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
 import { type Sandbox, startSandbox } from '../sandbox/server.ts';
 import type { ScenarioInput } from '../sandbox/world/scenario.ts';
-import { findOnPath } from './doctor/check-daemon.ts';
 import { CliCommand, type CliContext, printProse, withStopSignal } from './shared/cli-context.ts';
 
 const STEP_TIMEOUT_MS = 30_000;

@@ -11,7 +11,7 @@ import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from '
 import { readRegularFile } from './reading/secret-sources.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { readProxy, resolveConfig } from './resolve-config.ts';
-import { type FileConfig, fileSchema } from './schema/file-schema.ts';
+import { fileSchema } from './schema/file-schema.ts';
 import { READ_ONCE } from './schema/kinds.ts';
 import type { Config } from './types.ts';
 
@@ -22,8 +22,6 @@ export interface LoadOptions {
   env: NodeJS.ProcessEnv;
   /** The folder in which to search for files, and the base of relative paths. */
   cwd: string;
-  /** Changes the settings before defaults are filled in, to try settings out. */
-  amend?: ((document: FileConfig) => FileConfig) | undefined;
 }
 
 /**
@@ -47,7 +45,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
     return env[name]?.trim() === '' ? [{ path, names: [name] }] : [];
   });
   const source = { file: null, folder: resolve(options.cwd), faults: [], emptied, env };
-  return build(documentFromEnvironment(env), source, options.amend);
+  return build(documentFromEnvironment(env), source);
 }
 
 /** Throws if Node would accept any certificate, and thus expose signatures and secrets to anyone in between. */
@@ -71,10 +69,10 @@ function findFile({ file, env, cwd }: LoadOptions): FoundConfig | null {
   return named ? { file: resolve(cwd, named), namedBy: 'USAGE_LEDGER_CONFIG' } : null;
 }
 
-function loadFile(found: FoundConfig, { env, amend }: LoadOptions): Promise<Config> {
+function loadFile(found: FoundConfig, { env }: LoadOptions): Promise<Config> {
   const { file } = found;
   const { value, faults, emptied } = readFound(found, env);
-  return build(value, { file, folder: dirname(file), faults, emptied, env }, amend);
+  return build(value, { file, folder: dirname(file), faults, emptied, env });
 }
 
 function readFound({ file, namedBy }: FoundConfig, env: NodeJS.ProcessEnv): Interpolated {
@@ -118,7 +116,6 @@ function readSettings(
 async function build(
   document: unknown,
   source: { file: string | null; folder: string; env: NodeJS.ProcessEnv } & Omit<Interpolated, 'value'>,
-  amend: LoadOptions['amend'],
 ): Promise<Config> {
   const { value, faults: fileFaults, unreadSecrets } = await readFiles(document, source.folder);
   const parsed = fileSchema.safeParse(value, READ_ONCE);
@@ -130,8 +127,7 @@ async function build(
     ...proxyFaults,
   ]).map((fault) => namedByEmptyVariable(fault, source.emptied));
   if (parsed.success && faults.length === 0) {
-    const settings = amend === undefined ? parsed.data : amend(parsed.data);
-    return resolveConfig(settings, { file: source.file, folder: source.folder, proxy });
+    return resolveConfig(parsed.data, { file: source.file, folder: source.folder, proxy });
   }
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
 }

@@ -190,9 +190,16 @@ export interface AlertRuleSettings {
   paceMinFraction: number;
 }
 
+export interface TenantAlertSettings {
+  match: string;
+  rules: AlertRuleSettings;
+  /** The settings that are given for the pattern itself. */
+  own: Partial<AlertRuleSettings>;
+}
+
 export interface AlertSettings extends AlertRuleSettings {
   /** `tenants`: settings of tenants with a matching id; an exact id wins, then the longest pattern. */
-  tenants: { match: string; rules: AlertRuleSettings }[];
+  tenants: TenantAlertSettings[];
   /** `budgets` of the file that apply to this workspace; absent: none. */
   budgets?: readonly Budget[];
 }

@@ -1,5 +1,6 @@
 import { acknowledgeAlert } from './alerts/acknowledge-alert.ts';
 import { addPlan, addSilence } from './alerts/add-silence.ts';
+import { backtestSettings } from './alerts/backtest-settings.ts';
 import { endSilence } from './alerts/end-silence.ts';
 import { labelAlert } from './alerts/label-alert.ts';
 import { listAlerts } from './alerts/list-alerts.ts';
@@ -81,6 +82,7 @@ export const OPERATIONS: readonly Operation[] = [
   explainAlert,
   acknowledgeAlert,
   labelAlert,
+  backtestSettings,
   listSilences,
   addSilence,
   addPlan,

@@ -1,5 +1,5 @@
 import { beforeAll, expect } from 'vitest';
-import { checkIntervals } from '../../src/commands/doctor/check-ledger.ts';
+import { checkIntervals } from '../../src/operations/doctor/check-ledger.ts';
 import { warmUp } from '../simulation/play/play.ts';
 import { type Jump, playTable } from './jumps.ts';
 import { type Stage, startStage } from './stage.ts';

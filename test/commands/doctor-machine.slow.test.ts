@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { judgeDisk } from '../../src/commands/doctor/check-ledger.ts';
+import { judgeDisk } from '../../src/operations/doctor/check-ledger.ts';
 import { CLI } from '../support/daemon-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Check, examine } from './examine.ts';

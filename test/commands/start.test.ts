@@ -78,7 +78,7 @@ describe('the program as a process', () => {
 
   it('loads the command that is called, and SQLite with it', async () => {
     const { loaded, native } = await start(['doctor']);
-    expect(loaded).toContain('commands/doctor/doctor.ts');
+    expect(loaded).toContain('commands/doctor.ts');
     expect(loaded).not.toContain('commands/sync.ts');
     expect(native).toBe(true);
   });

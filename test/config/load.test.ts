@@ -274,11 +274,12 @@ workspaces:${WORKSPACE}    alerts:
       criticalAmount: 0,
       paceMinFraction: 0.1,
     };
+    const acme = { ratio: 2, baseline: 'previous' as const, paceMinFraction: 0.2 };
     expect(config.workspaces[0]?.alerts).toEqual({
       ...own,
       tenants: [
-        { match: 'acme', rules: { ...own, ratio: 2, baseline: 'previous', minAmount: 0, paceMinFraction: 0.2 } },
-        { match: 'trial-*', rules: { ...own, minCredits: 9 } },
+        { match: 'acme', rules: { ...own, ...acme }, own: acme },
+        { match: 'trial-*', rules: { ...own, minCredits: 9 }, own: { minCredits: 9 } },
       ],
     });
   });

@@ -70,6 +70,7 @@ export function inputOf(name: string, world: World): Record<string, unknown> {
     'views.read': { view: 'usage' },
     'alerts.show': { alert_id: alert?.alert_id ?? 'none' },
     'alerts.acknowledge': { alert_id: alert?.alert_id ?? 'none' },
+    'alerts.backtest': { workspace: 'ws-1' },
     'alerts.explain': { alert_id: alert?.alert_id ?? 'none' },
   };
   return inputs[name] ?? {};

@@ -1,17 +1,15 @@
-import type { Accuracy } from '../../alerts/backtest/accuracy.ts';
-import { type Backtest, type BacktestAlert, backtest } from '../../alerts/backtest/backtest.ts';
 import type { FeedbackLabel } from '../../alerts/state/feedback.ts';
 import { settingRemedy } from '../../config/reading/faults.ts';
-import { type AlertsInFile, alertsSchema } from '../../config/schema/workspace-settings.ts';
-import type { AlertSettings } from '../../config/types.ts';
+import { alertsSchema } from '../../config/schema/workspace-settings.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import { windowBounds } from '../../ledger/store/schema/keys.ts';
+import { type BacktestRecord, replayHistory } from '../../operations/alerts/backtest-settings.ts';
 import { chooseWorkspace } from '../../operations/workspace-choice.ts';
 import { formatInteger, type TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
+import { scopeOf } from '../shared/command-scope.ts';
 import { parsePeriodWindow } from '../shared/options.ts';
 import { startProgress } from '../shared/progress.ts';
 
@@ -35,51 +33,45 @@ export function backtestCommand(cli: CliContext): CliCommand {
     .action((options: BacktestOptions) => runBacktest(cli, options));
 }
 
-async function runBacktest(cli: CliContext, options: BacktestOptions): Promise<void> {
-  const { from = null, to = null } = parsePeriodWindow(options);
-  const [first, last] = windowBounds({ from, to });
-  const overrides: AlertsInFile = {};
-  if (options.ratio !== undefined) overrides.ratio = parseSetting('ratio', options.ratio);
-  if (options.minCredits !== undefined) overrides.min_credits = parseSetting('min_credits', options.minCredits);
-  const config = await cli.loadConfig((document) => ({
-    ...document,
-    workspaces: document.workspaces.map((workspace) => ({
-      ...workspace,
-      alerts: { ...workspace.alerts, ...overrides },
-    })),
-  }));
-  const { id, alerts, lookbackPeriods, settleHours } = chooseWorkspace(config, options.workspace);
+async function runBacktest(
+  cli: CliContext,
+  { workspace, from, to, ratio, minCredits }: BacktestOptions,
+): Promise<void> {
+  const input = {
+    workspace,
+    ...parsePeriodWindow({ from, to }),
+    ratio: ratio === undefined ? undefined : parseSetting('ratio', ratio),
+    min_credits: minCredits === undefined ? undefined : parseSetting('min_credits', minCredits),
+  };
   await withStopSignal((signal) =>
     cli.withContext(async (context) => {
+      const { id } = chooseWorkspace(context.config, workspace);
       const progress = await startProgress(cli, inertText(id), 'runs');
-      const answer = await backtest({
-        ledger: context.reader().connection,
-        workspaceId: id,
-        settings: { rules: alerts, lookbackPeriods, settleHours },
-        window: { from: first, to: last },
-        signal,
-        onProgress: ({ runs, totalRuns }) => progress.update(runs, totalRuns),
-      }).finally(progress.stop);
-      if (cli.json) return cli.printJson(backtestJson(answer, alerts, { from_period: from, to_period: to }));
-      const { runs, firstRunAt, lastRunAt } = answer.history;
-      const dates = `${firstRunAt.slice(0, 10)} to ${lastRunAt.slice(0, 10)}`;
-      cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, with ${settingWords(alerts)}\n`);
-      cli.print(renderTable(alertCountRows(answer.alerts), BACKTEST_COLUMNS, cli.tableOptions));
-      for (const line of accuracyLines(answer.accuracy)) cli.print(line);
+      const scope = { ...scopeOf(context), signal };
+      const onProgress = ({ runs, totalRuns }: { runs: number; totalRuns: number }) => progress.update(runs, totalRuns);
+      const record = await replayHistory(scope, input, onProgress).finally(progress.stop);
+      if (cli.json) return cli.printJson(record);
+      const { runs, first_run_at, last_run_at } = record.history;
+      const dates = `${first_run_at.slice(0, 10)} to ${last_run_at.slice(0, 10)}`;
+      const settings = settingWords(record.settings);
+      cli.print(`${inertText(id)}: ${formatInteger(runs)} runs replayed, ${dates}, with ${settings}\n`);
+      cli.print(renderTable(alertCountRows(record.alerts), BACKTEST_COLUMNS, cli.tableOptions));
+      for (const line of accuracyLines(record.accuracy)) cli.print(line);
       cli.note('Silences, plans, acknowledgements and system alerts are not replayed.');
     }),
   );
 }
 
-function accuracyLines({ forecasts, likely, cameTrue, leadDays, messagesADay }: Accuracy): string[] {
+function accuracyLines(accuracy: BacktestRecord['accuracy']): string[] {
   const ranges = (['likely', 'happened'] as const).flatMap((level) => {
-    const { notified: forecast, held, forecastToActual: ratio } = forecasts[level];
-    const accuracy = ratio === null ? '' : `; forecast growth was ${ratio.toFixed(2)} times actual growth`;
-    return forecast === 0 ? [] : [`${level}: ${held} of ${forecast} ranges contained the month's total${accuracy}`];
+    const { forecasts, held, forecast_to_actual: ratio } = accuracy[level];
+    const growth = ratio === null ? '' : `; forecast growth was ${ratio.toFixed(2)} times actual growth`;
+    return forecasts === 0 ? [] : [`${level}: ${held} of ${forecasts} ranges contained the month's total${growth}`];
   });
+  const { notified_as_likely: likely, came_true: cameTrue, lead_days: leadDays, messages_a_day: messages } = accuracy;
   const lead = leadDays === null ? '' : `, ${leadDays.toFixed(1)} days ahead`;
   const came = likely === 0 ? [] : [`${cameTrue} of ${likely} likely alerts came true${lead}`];
-  return [...ranges, ...came, `${messagesADay.toFixed(2)} messages a day`];
+  return [...ranges, ...came, `${messages.toFixed(2)} messages a day`];
 }
 
 function parseSetting(setting: 'ratio' | 'min_credits', text: string): number | undefined {
@@ -90,9 +82,9 @@ function parseSetting(setting: 'ratio' | 'min_credits', text: string): number | 
   throw new UsageError(`${option} ${JSON.stringify(text)} is out of range`, hint);
 }
 
-function settingWords({ ratio, minCredits, baseline, tenants }: AlertSettings): string {
-  const patterns = tenants.length === 0 ? [] : [counted(tenants.length, 'tenant pattern')];
-  return [`ratio ${ratio}`, `min_credits ${formatInteger(minCredits)}`, baseline, ...patterns].join(', ');
+function settingWords({ ratio, min_credits, baseline, tenant_patterns }: BacktestRecord['settings']): string {
+  const patterns = tenant_patterns === 0 ? [] : [counted(tenant_patterns, 'tenant pattern')];
+  return [`ratio ${ratio}`, `min_credits ${formatInteger(min_credits)}`, baseline, ...patterns].join(', ');
 }
 
 /** Counts for one rule in one period; the last row has `all` for both. */
@@ -115,13 +107,13 @@ const BACKTEST_COLUMNS: TableColumn<CountRow>[] = [
   { name: 'wrong', header: 'False', align: 'right' },
 ];
 
-function alertCountRows(alerts: readonly BacktestAlert[]): CountRow[] {
+function alertCountRows(alerts: BacktestRecord['alerts']): CountRow[] {
   const groups = [...Map.groupBy(alerts, ({ period, rule }) => `${period} ${rule}`)];
   const rows = groups.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, group]) => countRow(name, group));
   return [...rows, countRow('all all', alerts)];
 }
 
-function countRow(name: string, alerts: readonly BacktestAlert[]): CountRow {
+function countRow(name: string, alerts: BacktestRecord['alerts']): CountRow {
   const [period = '', rule = ''] = name.split(' ');
   const raised = alerts.filter(({ level }) => level !== null);
   const notifications = raised.reduce((sum, alert) => sum + alert.notifications, 0);
@@ -135,37 +127,7 @@ function countRow(name: string, alerts: readonly BacktestAlert[]): CountRow {
   };
 }
 
-function shareRaised(alerts: readonly BacktestAlert[], label: FeedbackLabel): string {
+function shareRaised(alerts: BacktestRecord['alerts'], label: FeedbackLabel): string {
   const labelled = alerts.filter((alert) => alert.label === label);
   return labelled.length === 0 ? '' : `${labelled.filter(({ level }) => level !== null).length} of ${labelled.length}`;
-}
-
-function backtestJson({ history, alerts, accuracy }: Backtest, settings: AlertSettings, filters: object): object {
-  return {
-    workspace_id: history.workspaceId,
-    filters,
-    history: { runs: history.runs, first_run_at: history.firstRunAt, last_run_at: history.lastRunAt },
-    settings: { ratio: settings.ratio, min_credits: settings.minCredits, baseline: settings.baseline },
-    accuracy: {
-      likely: forecastJson(accuracy.forecasts.likely),
-      happened: forecastJson(accuracy.forecasts.happened),
-      notified_as_likely: accuracy.likely,
-      came_true: accuracy.cameTrue,
-      lead_days: accuracy.leadDays,
-      messages_a_day: accuracy.messagesADay,
-    },
-    alerts: alerts.map(({ period, rule, tenantId, level, firstFiredAt, notifications, label }) => ({
-      period,
-      rule,
-      tenant_id: tenantId,
-      level,
-      first_fired_at: firstFiredAt,
-      notifications,
-      label,
-    })),
-  };
-}
-
-function forecastJson({ notified, held, forecastToActual }: Accuracy['forecasts']['likely']): object {
-  return { forecasts: notified, held, forecast_to_actual: forecastToActual };
 }

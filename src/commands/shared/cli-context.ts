@@ -1,17 +1,8 @@
 import { Command, type Help } from 'commander';
 import { exitCodeOf } from '../../config/exit-codes.ts';
-import type { LoadOptions } from '../../config/load.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
-import {
-  AppError,
-  ConfigError,
-  InputError,
-  messageOf,
-  summarizeError,
-  systemFault,
-  UsageError,
-} from '../../core/errors.ts';
+import { AppError, ConfigError, InputError, messageOf, systemFault, UsageError } from '../../core/errors.ts';
 import { humanLogLine, type LogDestination } from '../../core/logger.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import type { Redactor } from '../../core/text/redact.ts';
@@ -110,10 +101,9 @@ export class CliContext {
     return this.clock.now();
   }
 
-  /** Loads the configuration; `amend` changes the document first, to try other settings. */
-  async loadConfig(amend?: LoadOptions['amend']): Promise<Config> {
+  async loadConfig(): Promise<Config> {
     const { loadConfig } = await import('../../config/load.ts');
-    return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd, amend });
+    return loadConfig({ file: this.#configFile, env: this.io.env, cwd: this.io.cwd });
   }
 
   /**
@@ -231,12 +221,6 @@ export class CliContext {
 
   printClosingNotes(): void {
     for (const text of this.#closingNotes) this.note(text);
-  }
-
-  noteFailure(workspaceId: string, error: unknown): { code: string; message: string; hint: string | null } {
-    const { code, message, hint = null } = summarizeError(error);
-    this.noteFault(workspaceId, { message, hint });
-    return { code, message, hint };
   }
 
   noteFault(workspaceId: string, { message, hint }: { message: string; hint: string | null }): void {

@@ -15,7 +15,6 @@ import {
   some,
   timezone,
   timezoneRemedy,
-  type Written,
 } from './kinds.ts';
 
 export const notes = z.registry<{ note: string }>();
@@ -59,8 +58,6 @@ export const alertsSchema = z.strictObject({
   ...ruleSettings,
   tenants: setting(z.array(tenantRules), 'List patterns of tenants: `- match: acme-*` with settings below it', []),
 });
-
-export type AlertsInFile = Written<z.output<typeof alertsSchema>>;
 
 export const DEFAULT_ALERT_RULES = camelCased(z.object(ruleSettings).parse({}, READ_ONCE));
 
@@ -186,7 +183,10 @@ function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) 
   const rules = camelCased(settings);
   return {
     ...rules,
-    tenants: tenants.map(({ match, ...own }) => ({ match, rules: { ...rules, ...camelCased(own) } })),
+    tenants: tenants.map(({ match, ...settingsOfPattern }) => {
+      const own: Partial<typeof rules> = camelCased(settingsOfPattern as Partial<typeof settings>);
+      return { match, rules: { ...rules, ...own }, own };
+    }),
   };
 }
 

@@ -42,5 +42,6 @@ export type NotificationEvent = (typeof NOTIFICATION_EVENTS)[number];
  * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an
  * open period can only add to it. `settled`: the period is over and its figures have settled.
  */
-export type Level = 'likely' | 'happened' | 'settled';
+export const LEVELS = ['likely', 'happened', 'settled'] as const;
+export type Level = (typeof LEVELS)[number];
 export const LEVEL_RANK: Readonly<Record<Level, number>> = { likely: 0, happened: 1, settled: 2 };

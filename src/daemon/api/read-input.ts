@@ -75,7 +75,7 @@ export function badRequest(fields: readonly FieldFault[], { hint }: Entry = PATH
   return new ApiError(400, 'bad_request', detail, { hint, fields });
 }
 
-type FieldKind = 'boolean' | 'integer' | 'array' | 'text';
+type FieldKind = 'boolean' | 'integer' | 'number' | 'array' | 'text';
 
 /** Returns how the text of a query parameter becomes the value of each field. */
 function fieldKinds(input: z.ZodObject): Map<string, FieldKind> {
@@ -84,7 +84,7 @@ function fieldKinds(input: z.ZodObject): Map<string, FieldKind> {
   return new Map(
     properties.map(([field, property]) => {
       const type = typeof property === 'object' ? property.type : undefined;
-      return [field, type === 'boolean' || type === 'integer' || type === 'array' ? type : 'text'] as const;
+      return [field, isReadKind(type) ? type : 'text'] as const;
     }),
   );
 }
@@ -94,10 +94,17 @@ function formValues(form: Record<string, unknown>, kinds: Map<string, FieldKind>
   return Object.fromEntries(Object.entries(form).map(([field, text]) => [field, fieldValue(text, kinds.get(field))]));
 }
 
+const READ_KINDS = ['boolean', 'integer', 'number', 'array'] as const;
+
+function isReadKind(type: unknown): type is (typeof READ_KINDS)[number] {
+  return READ_KINDS.some((kind) => kind === type);
+}
+
 function fieldValue(text: unknown, kind: FieldKind | undefined): unknown {
   if (kind === 'array') return Array.isArray(text) ? text : [text];
   if (typeof text !== 'string') return text;
   if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : text;
+  if (kind === 'number' && /^\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text);
   if (kind === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
   return text;
 }

@@ -6,6 +6,7 @@ import { summarizeError, withRemedy } from '../../core/errors.ts';
 import { hasTimedOut, type PeriodicTask } from '../../core/periodic-task.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
 import {
+  BACKUP_FOLDER_REMEDY,
   type BackupReport,
   backupName,
   backupTime,
@@ -26,8 +27,6 @@ export interface BackupScheduleOptions extends JobDeps {
   backup: BackupConfig;
   reportHealth(detail: string | null): Promise<void>;
 }
-
-export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
 
 const BACKUP_RETRY_DELAY_MS = 15 * 60_000;
 

@@ -4,7 +4,7 @@ import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { type CronSchedule, scheduleText } from '../../core/cron.ts';
 import { summarizeError } from '../../core/errors.ts';
-import { freeBytesAt } from '../../core/process/disk.ts';
+import { freeBytesAt, MIN_FREE_BYTES } from '../../core/process/disk.ts';
 import { SEVERITIES } from '../../core/text/alert-words.ts';
 import { isStale, staleAfterMs, syncFactsReader } from '../../freshness/staleness.ts';
 import { outboxCounts } from '../../freshness/workspace-status.ts';
@@ -98,9 +98,6 @@ export function createHealthProbe(
     publishing,
   };
 }
-
-/** Nothing is started with less free space than this. */
-export const MIN_FREE_BYTES = 10 * 1024 * 1024;
 
 /**
  * Returns the reason why the ledger at `path` cannot be written; null if it can. This user needs write access to the file

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { reportChannelHealth } from '../../../src/alerts/channels/channel-faults.ts';
-import { checkChannels } from '../../../src/commands/doctor/check-channels.ts';
 import type { ChannelConfig } from '../../../src/config/channel-types.ts';
+import { checkChannels } from '../../../src/operations/doctor/check-channels.ts';
 import { deliverWaiting, messages } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { notifying } from '../../support/run/real-run.ts';

@@ -53,9 +53,9 @@ describe('settings', () => {
     const settings = tenantSettings({
       ...DEFAULT_ALERT_RULES,
       tenants: [
-        { match: '*', rules: rules(1) },
-        { match: 'acme-*', rules: rules(2) },
-        { match: 'acme-eu-*', rules: rules(3) },
+        { match: '*', rules: rules(1), own: {} },
+        { match: 'acme-*', rules: rules(2), own: {} },
+        { match: 'acme-eu-*', rules: rules(3), own: {} },
       ],
     });
     const floor = (id: string) => settings.of(id).minCredits;

@@ -43,7 +43,13 @@ it("takes other settings for the workspace's own; tenants keep what they say the
     ['2025-12', '2026-01', '2026-02'].map((period) => row(tenant, period, 1_000)),
   );
   const world = await createWorld({ ...FIRST, usage });
-  const alerts = { min_credits: 7, tenants: [{ match: 'glo*', ratio: 4 }] };
+  const alerts = {
+    min_credits: 7,
+    tenants: [
+      { match: 'glo*', ratio: 4 },
+      { match: 'acme', min_credits: 7 },
+    ],
+  };
   world.configure({ workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), alerts }] });
   await world.run('sync', '--from', '2025-12');
   for (const tenantId of ['acme', 'globex']) {
@@ -56,7 +62,7 @@ it("takes other settings for the workspace's own; tenants keep what they say the
     );
   expect(await tenants()).toEqual(['acme', 'globex']);
   expect(await tenants('--ratio', '1000')).toEqual(['globex']);
-  expect(await tenants('--min-credits', '1000000')).toEqual([]);
+  expect(await tenants('--min-credits', '1000000')).toEqual(['acme']);
 });
 
 it('says what would have been told without the silence that has muted it', async () => {

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
-import { checkIntervals } from '../../../src/commands/doctor/check-ledger.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
 import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
+import { checkIntervals } from '../../../src/operations/doctor/check-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { notifying } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';

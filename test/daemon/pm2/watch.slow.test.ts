@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkPm2 } from '../../../src/commands/doctor/check-pm2.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
+import { checkPm2 } from '../../../src/operations/doctor/check-pm2.ts';
 import { startSandbox } from '../../../src/sandbox/server.ts';
 import { daemonFolder } from '../../support/daemon-folder.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -89,6 +89,7 @@ function drawValue(schema: JsonSchema, known: KnownValues): fc.Arbitrary<unknown
   if (Array.isArray(anyOf)) return fc.oneof(...anyOf.map((each) => drawValue(each as JsonSchema, known)));
   if (type === 'boolean') return fc.boolean();
   if (type === 'integer') return fc.oneof(fc.integer({ min: 1, max: 300 }), fc.maxSafeInteger());
+  if (type === 'number') return fc.oneof(fc.constantFrom(1, 1.5, 2), fc.double({ noNaN: true }));
   if (type === 'array') return fc.array(drawValue((schema.items ?? {}) as JsonSchema, known), { maxLength: 3 });
   if (type === 'object') return objectOf(schema, known);
   if (typeof pattern === 'string' && /\\d\{4\}/.test(pattern))

@@ -17,6 +17,8 @@ import { openReader } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import { inWorkFolder } from '../../store/file/work-folder.ts';
 
+export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
+
 export interface BackupOrder {
   ledgerPath: string;
   /** The file to write; its folder must exist. */

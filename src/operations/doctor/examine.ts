@@ -2,21 +2,13 @@ import { channelsOf, routesOf, unroutedRules } from '../../alerts/pipeline/route
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { type CronSchedule, timesAfter } from '../../core/cron.ts';
-import { ConfigError, summarizeError } from '../../core/errors.ts';
+import { type ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
 import { requestsOfRuns } from '../../ledger/journal/runs/run-facts.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
-import {
-  type CliCommand,
-  type CliContext,
-  EXIT,
-  printProse,
-  proseLines,
-  reportingCommand,
-} from '../shared/cli-context.ts';
 import { checkChannels } from './check-channels.ts';
 import { checkOutlets, checkPort, checkPublish, checkRedis } from './check-daemon.ts';
 import { checkBackups, checkBuckets, checkExports, checkModes } from './check-files.ts';
@@ -35,50 +27,34 @@ import { checkSecrets } from './check-secrets.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
-interface DoctorOptions {
-  probe?: boolean;
+/** What the checks look at besides the configuration. */
+interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  /** The folder of the configuration. */
+  cwd: string;
 }
 
-export function doctorCommand(cli: CliContext): CliCommand {
-  return reportingCommand('doctor')
-    .option('--probe', 'test the service itself with about ten requests per workspace')
-    .examples('usage-ledger doctor', 'usage-ledger doctor --probe')
-    .action((options: DoctorOptions) => doctor(cli, options));
-}
-
-async function doctor(cli: CliContext, options: DoctorOptions): Promise<void> {
-  const config = await loadConfigOrError(cli);
-  if (config instanceof ConfigError) {
-    // The other checks need a valid configuration.
-    const { cwd, env } = cli.io;
-    const rest = await runChecks([
-      ['sqlite', checkSqlite],
-      ['pm2', () => checkPm2(cwd, env)],
-    ]);
-    printFindings(cli, [...configFindings(config), ...rest]);
-    cli.exitCode = EXIT.usage;
-    return;
-  }
-  const findings = await cli.withContext((context) => checkAll(cli, context, options.probe === true), { config });
-  printFindings(cli, findings);
-  if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
-}
-
-async function loadConfigOrError(cli: CliContext): Promise<Config | ConfigError> {
-  try {
-    return await cli.loadConfig();
-  } catch (error) {
-    if (error instanceof ConfigError) return error;
-    throw error;
-  }
+/** Examines a program whose configuration is rejected: the other checks need a valid one. */
+export async function examineWithout(error: ConfigError, { env, cwd }: Surroundings): Promise<DoctorFinding[]> {
+  const rest = await runChecks([
+    ['sqlite', checkSqlite],
+    ['pm2', () => checkPm2(cwd, env)],
+  ]);
+  return [...configFindings(error), ...rest];
 }
 
 function configFindings({ faults }: ConfigError): DoctorFinding[] {
   return faults.map(({ path, message, hint }) => fail('configuration', message, hint, path));
 }
 
-async function checkAll(cli: CliContext, { config, clock, redact }: Context, probe: boolean): Promise<DoctorFinding[]> {
-  const { env, cwd } = cli.io;
+/**
+ * Examines configuration, services, ledger, files, Redis and pm2. `probe` tests each service with about ten requests.
+ * The daemon never calls it: a folder that a setting names may be on a mount that hangs.
+ */
+export async function examine(
+  { config, clock, redact }: Pick<Context, 'config' | 'clock' | 'redact'>,
+  { env, cwd, probe }: Surroundings & { probe: boolean },
+): Promise<DoctorFinding[]> {
   const { path } = config.ledger;
   const source = config.file ?? 'the environment';
   const workspaces = counted(config.workspaces.length, 'workspace');
@@ -147,29 +123,6 @@ async function runChecks(checks: readonly DoctorCheck[]): Promise<DoctorFinding[
     }
   });
   return (await Promise.all(results)).flat();
-}
-
-const STATUS_LABELS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const;
-const FINDING_INDENT = 6;
-const STATUS_COLOURS = { ok: 32, warn: 33, fail: 31 } as const;
-
-function printFindings(cli: CliContext, findings: readonly DoctorFinding[]): void {
-  if (cli.json) {
-    cli.printJson({ ok: findings.every(({ status }) => status !== 'fail'), checks: findings });
-    return;
-  }
-  const { width } = cli.tableOptions;
-  for (const { check, subject, status, message, remedy } of findings) {
-    const label = subject === null ? check : `${check} ${inertText(subject)}`;
-    const [first = '', ...rest] = proseLines(
-      `${STATUS_LABELS[status]}  ${label}: ${inertText(message)}`,
-      width,
-      FINDING_INDENT,
-    );
-    const painted = `\x1b[${STATUS_COLOURS[status]}m${STATUS_LABELS[status]}\x1b[39m${first.slice(STATUS_LABELS[status].length)}`;
-    for (const line of [cli.colours ? painted : first, ...rest]) cli.print(line);
-    if (remedy !== null) printProse(cli, `${' '.repeat(FINDING_INDENT)}${inertText(remedy)}`);
-  }
 }
 
 const MAX_OK_SKEW_MS = 30_000;

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
-import { freeBytesAt } from '../../core/process/disk.ts';
-import { MIN_FREE_BYTES } from '../../daemon/http/probe.ts';
+import { freeBytesAt, MIN_FREE_BYTES } from '../../core/process/disk.ts';
 import {
   headMismatch,
   keyFault,

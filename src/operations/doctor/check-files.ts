@@ -6,7 +6,7 @@ import type { Config, S3Place } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import { folderFault } from '../../core/process/folder-fault.ts';
 import { groupOf, type Path } from '../../core/text/path.ts';
-import { BACKUP_FOLDER_REMEDY } from '../../daemon/backup/backup-schedule.ts';
+import { BACKUP_FOLDER_REMEDY } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { readExportState, readExportStatus } from '../../reports/files/export-folder.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';

@@ -13,11 +13,11 @@ import { openReader } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { HttpClient, readText } from '../../net/http-client.ts';
 import { localUrl } from '../../net/local-address.ts';
-import { probeRedisOnce } from '../../operations/system/find-redis.ts';
 import type { openReceiver as OpenReceiver } from '../../outlets/open-receiver.ts';
 import { RedisMissingError } from '../../queue/errors.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
 import { describeTarget, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
+import { probeRedisOnce } from '../system/find-redis.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 const DAEMON_TIMEOUT_MS = 2_000;

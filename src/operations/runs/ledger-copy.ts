@@ -1,0 +1,43 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../config/types.ts';
+import { releaseAllLeases } from '../../ledger/journal/runs/claim-run.ts';
+import { copyLedger } from '../../ledger/store/file/ledger-file.ts';
+import { openForWriting, openReader } from '../../ledger/store/file/open.ts';
+
+/**
+ * Calls `use` with the configuration of a temporary copy of the ledger: a dry run takes every step of a real one, while
+ * the ledger itself is only read. Leases of running syncs are released in the copy.
+ */
+export async function withLedgerCopy<T>(
+  config: Config,
+  signal: AbortSignal,
+  use: (config: Config) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-dry-run-'));
+  try {
+    const copy = join(folder, 'ledger.db');
+    if (existsSync(config.ledger.path)) {
+      const reader = openReader(config.ledger.path);
+      try {
+        await copyLedger(reader.connection, copy, signal);
+      } finally {
+        reader.close();
+      }
+      freeWorkspaces(copy);
+    }
+    return await use({ ...config, ledger: { ...config.ledger, path: copy } });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function freeWorkspaces(copy: string): void {
+  const connection = openForWriting(copy);
+  try {
+    releaseAllLeases(connection);
+  } finally {
+    connection.close();
+  }
+}
