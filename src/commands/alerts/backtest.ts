@@ -47,7 +47,7 @@ async function runBacktest(
     cli.withContext(async (context) => {
       const { id } = chooseWorkspace(context.config, workspace);
       const progress = await startProgress(cli, inertText(id), 'runs');
-      const scope = { ...scopeOf(context), signal };
+      const scope = scopeOf(context, { signal });
       const onProgress = ({ runs, totalRuns }: { runs: number; totalRuns: number }) => progress.update(runs, totalRuns);
       const record = await replayHistory(scope, input, onProgress).finally(progress.stop);
       if (cli.json) return cli.printJson(record);

@@ -4,12 +4,10 @@ import { FINANCE_VIEWS } from '../../config/schema/finance-views.ts';
 import { UsageError } from '../../core/errors.ts';
 import { parsePeriod } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
-import { sheetOfView } from '../../operations/usage/read-view.ts';
-import { chooseWorkspace } from '../../operations/workspace-choice.ts';
+import { focusSheetOf, sheetsOfViews } from '../../operations/usage/export-sheets.ts';
+import { sheetOfView, type ViewInput } from '../../operations/usage/read-view.ts';
 import { SHEET_FORMATS, type SheetFormat } from '../../reports/files/sheet-formats.ts';
 import { writeWorkbook } from '../../reports/files/write-sheet.ts';
-import type { Sheet } from '../../reports/formats/columns.ts';
-import { readFocusSheet } from '../../reports/statement/focus-sheet.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
@@ -67,14 +65,14 @@ function viewArgument(): Argument {
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
   noteOtherRates(cli, context);
   const format = chosenFormat(options, 'csv');
-  const rows = await writeSheet(cli, requestedSheet(context, view, options), { format, options });
+  const rows = await writeSheet(cli, sheetOfView(scopeOf(context), view, viewInput(options)), { format, options });
   const { tenant: tenantId, workspace: workspaceId } = options;
   if (rows === 0) noteMissingTenant(cli, context.reader().connection, { tenantId, workspaceId });
 }
 
-function requestedSheet(context: Context, view: string, options: ExportOptions): Sheet {
+function viewInput(options: ExportOptions): ViewInput {
   const { tenant, workspace } = options;
-  return sheetOfView(scopeOf(context), view, { workspace, tenant, ...parsedPeriods(options) });
+  return { workspace, tenant, ...parsedPeriods(options) };
 }
 
 async function exportWorkbook(
@@ -89,15 +87,13 @@ async function exportWorkbook(
       'add --format xlsx --out FILE, or export one view at a time',
     );
   }
-  if (views.includes('focus')) throw new UsageError('focus cannot share a workbook', 'export it separately');
   noteOtherRates(cli, context);
   const { connection } = context.reader();
   connection.exec('BEGIN');
   try {
-    const limited = views.map((view) => ({ sheet: requestedSheet(context, view, options), seen: { rows: 0 } }));
+    const found = sheetsOfViews(scopeOf(context), views, viewInput(options));
+    const limited = found.map((sheet) => ({ sheet, seen: { rows: 0 } }));
     const sheets = limited.map(({ sheet, seen }) => ({ ...sheet, rows: limitRows(sheet.rows, options.limit, seen) }));
-    const twice = sheets.find(({ name }, at) => sheets.findIndex((other) => other.name === name) !== at);
-    if (twice !== undefined) throw new UsageError(`${twice.name} is listed twice`, 'list each view once');
     await writeWorkbook(sheets, resolve(cli.io.cwd, options.out));
     noteWritten(cli, options.out);
     for (const { seen } of limited) noteMore(cli, seen.rows - (options.limit ?? seen.rows));
@@ -108,26 +104,18 @@ async function exportWorkbook(
 
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {
   const format = chosenFormat(options, 'csv');
-  const { tenant: tenantId } = options;
+  const { tenant, workspace } = options;
   if (options.period === undefined)
     throw new UsageError('focus needs --period', 'add a period, such as --period 2026-02');
-  const { id: workspaceId } = chooseWorkspace(context.config, options.workspace);
   const period = parsePeriod(options.period, '--period');
   noteOtherRates(cli, context);
   const { connection } = context.reader();
   // One transaction keeps all rows consistent with each other.
   connection.exec('BEGIN');
   try {
-    const request = {
-      workspaceIds: [workspaceId],
-      period,
-      tenantId,
-      focus: context.config.focus,
-      nowMs: context.clock.now(),
-    };
-    const { sheet, gaps } = readFocusSheet(connection, request);
+    const { workspaceId, sheet, gaps } = focusSheetOf(scopeOf(context), { period, workspace, tenant });
     const rows = await writeSheet(cli, sheet, { format, options: { ...options, raw: true } });
-    if (rows === 0) noteMissingTenant(cli, connection, { tenantId, workspaceId });
+    if (rows === 0) noteMissingTenant(cli, connection, { tenantId: tenant, workspaceId });
     if (gaps.unknown.length > 0) cli.note(`the ledger has no data for ${period}`);
     if (gaps.unpriced > 0) cli.note(`${gaps.unpriced} tenants skipped: they have no complete price`);
   } finally {

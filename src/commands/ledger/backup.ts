@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import { type BackupReport, backupLedger, backupName } from '../../ledger/transfer/backup/backup.ts';
+import { makeBackup } from '../../operations/system/make-backup.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
@@ -26,32 +26,12 @@ async function runBackup(
   file: string,
   { force = false }: BackupOptions,
 ): Promise<void> {
-  const report = await withStopSignal((signal) =>
-    file.startsWith('s3://')
-      ? backupToS3(context, file, { force, signal })
-      : backupLedger({ ledgerPath: context.config.ledger.path, target: resolve(cli.io.cwd, file), force, signal }),
-  );
+  const target = file.startsWith('s3://') ? file : resolve(cli.io.cwd, file);
+  const report = await withStopSignal((signal) => makeBackup(context, { target, force, signal }));
   const { path, sizeBytes, runs, entries, keys, headDigest } = report;
   cli.printResult({ path, size_bytes: sizeBytes, runs, entries, keys, head_digest: headDigest }, [
     `wrote ${inertText(path)}, ${formatInteger(sizeBytes)} bytes`,
     `verified ${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}`,
     `head digest ${headDigest}`,
   ]);
-}
-
-async function backupToS3(
-  { config, clock }: Context,
-  address: string,
-  { force, signal }: { force: boolean; signal: AbortSignal },
-): Promise<BackupReport> {
-  const { backupAddress, backupToBucket } = await import('../../s3/bucket-backup.ts');
-  const { place, name } = backupAddress(address, config.s3);
-  const { path: ledgerPath } = config.ledger;
-  return backupToBucket({
-    ledgerPath,
-    connection: { place, clock, signal },
-    name: name ?? backupName(clock.now()),
-    force,
-    workPrefix: `${ledgerPath}.uploading-`,
-  });
 }

@@ -1,0 +1,58 @@
+import { createHash, type KeyObject } from 'node:crypto';
+import { eventsSinceClose, type LaterEvent } from '../../ledger/audit/anchor/check-anchors.ts';
+import { isSignedBy, parseCheckpoint } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { type StatementVerdict, verifyStatement } from '../../verifier/verify-statement.ts';
+
+/** The result of checking a close against one source outside the statement. */
+export interface Anchor {
+  kind: 'digest' | 'checkpoint' | 'ledger';
+  /** The source confirms the close. */
+  holds: boolean;
+  /** The source knows the close. A checkpoint may know it without a signature of the expected key. */
+  isKnown: boolean;
+  /** The event that replaced the close since; null when none is known. Only a ledger can have one. */
+  supersededBy: LaterEvent | null;
+}
+
+export type AnchorSource = (closeDigest: string) => Anchor | Promise<Anchor>;
+
+export function anchorInDigest(closeDigest: string, expected: string): Anchor {
+  const holds = expected === closeDigest;
+  return { kind: 'digest', holds, isKnown: holds, supersededBy: null };
+}
+
+export function anchorInCheckpoints(closeDigest: string, lines: readonly string[], key: KeyObject): Anchor {
+  const matching = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
+  const holds = matching.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
+  return { kind: 'checkpoint', holds, isKnown: matching.length > 0, supersededBy: null };
+}
+
+export function anchorInLedger(closeDigest: string, connection: LedgerDb): Anchor {
+  const events = eventsSinceClose(connection, closeDigest);
+  return { kind: 'ledger', holds: events !== null, isKnown: events !== null, supersededBy: events?.at(-1) ?? null };
+}
+
+export interface StatementJudgement {
+  verdict: StatementVerdict;
+  anchors: readonly Anchor[];
+  /** The statement is consistent, and each source confirms its close; false without a source. */
+  isAuthentic: boolean;
+  supersededBy: LaterEvent | null;
+  /** It is inconsistent, superseded, or not confirmed by a source. */
+  isFault: boolean;
+}
+
+/**
+ * Verifies a statement in JSON, and its close against each source. Without a source, only its consistency is known, which
+ * proves nothing about its origin.
+ */
+export async function judgeStatement(text: string, sources: readonly AnchorSource[]): Promise<StatementJudgement> {
+  const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
+  const anchors: Anchor[] = [];
+  if (verdict.isConsistent) for (const check of sources) anchors.push(await check(verdict.closeDigest));
+  const isAuthentic = verdict.isConsistent && anchors.length > 0 && anchors.every(({ holds }) => holds);
+  const supersededBy = anchors.find((anchor) => anchor.supersededBy !== null)?.supersededBy ?? null;
+  const isFault = !verdict.isConsistent || supersededBy !== null || (anchors.length > 0 && !isAuthentic);
+  return { verdict, anchors, isAuthentic, supersededBy, isFault };
+}

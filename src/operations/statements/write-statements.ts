@@ -1,0 +1,109 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UsageError } from '../../core/errors.ts';
+import type { Period } from '../../core/period.ts';
+import { makeFolder } from '../../core/process/folder-fault.ts';
+import { streamStatement } from '../../ledger/journal/charges/read-statement.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { findPeriodOf } from '../../ledger/store/subjects.ts';
+import { sumUsage } from '../../ledger/store/sum-usage.ts';
+import { writeAtomically } from '../../reports/files/atomic-file.ts';
+import { sheetOf } from '../../reports/formats/columns.ts';
+import { type CsvStyle, csvPieces } from '../../reports/formats/csv.ts';
+import {
+  INDEX_COLUMNS,
+  type StatementFile,
+  TENANT_FORMATS,
+  type TenantFormat,
+  writeStatements,
+} from '../../reports/statement/statement-files.ts';
+import type { Scope } from '../operation.ts';
+import { chooseWorkspace, unknownPeriod } from '../workspace-choice.ts';
+
+export interface StatementFilesRequest {
+  period: Period;
+  /** Only this workspace; all if it is absent. */
+  workspace: string | undefined;
+  /** An absolute path; a missing folder is made. */
+  folder: string;
+  formats: readonly TenantFormat[];
+  style: CsvStyle;
+  onProgress(statements: number, total: number): void;
+}
+
+export interface StatementFilesRecord {
+  period: Period;
+  folder: string;
+  statements: number;
+  files: number;
+  /** Unchanged files from an earlier run. */
+  kept: number;
+  /** Workspaces whose month is not closed; `without` lists those without usage in it. */
+  estimates: string[];
+  without: string[];
+}
+
+/** Returns the formats of these names. Throws UsageError for another one, and if there is none. */
+export function tenantFormats(names: readonly string[]): TenantFormat[] {
+  const formats = TENANT_FORMATS.filter((format) => names.includes(format));
+  if (formats.length > 0 && formats.length === names.length) return formats;
+  throw new UsageError('--each supports html, json and csv', 'name one or more of them, such as --format html,json');
+}
+
+/**
+ * Writes the statement of each tenant to files of its own, and `index.csv`, which lists them, last. All are read in one
+ * transaction. Throws if no workspace has data for the month.
+ */
+export async function writeStatementFiles(
+  { context, connection, signal }: Scope,
+  { period, workspace, folder, formats, style, onProgress }: StatementFilesRequest,
+): Promise<StatementFilesRecord> {
+  makeFolder(folder, 'name another folder with --out');
+  for (const name of readdirSync(folder)) if (name.startsWith('.index.csv.part-')) rmSync(join(folder, name));
+  const all = context.config.workspaces.map(({ id }) => id);
+  const ids = workspace === undefined ? all : [chooseWorkspace(context.config, workspace).id];
+  const record: StatementFilesRecord = {
+    period,
+    folder,
+    statements: 0,
+    files: 0,
+    kept: 0,
+    estimates: [],
+    without: [],
+  };
+  const total = ids.reduce((sum, id) => sum + countTenantsInMonth(connection, id, period), 0);
+  const onTenant = (kept: number): void => {
+    record.statements += 1;
+    record.kept += kept;
+    onProgress(record.statements, Math.max(total, record.statements));
+  };
+  const rows = function* (): Generator<StatementFile> {
+    for (const id of ids) {
+      const stream = streamStatement(connection, { workspaceId: id, period, nowMs: context.clock.now() });
+      if (stream === null) record.without.push(id);
+      else {
+        if (stream.begin.state !== 'closed') record.estimates.push(id);
+        yield* writeStatements(stream, { folder, formats, style, onTenant });
+      }
+    }
+  };
+  const pieces = csvPieces(sheetOf('index', INDEX_COLUMNS, rows()), style);
+  // One transaction keeps all statements consistent with each other.
+  connection.exec('BEGIN');
+  try {
+    await writeAtomically(join(folder, 'index.csv'), (part) => writeFile(part, pieces, { signal }));
+  } finally {
+    connection.exec('ROLLBACK');
+  }
+  if (record.statements === 0 && record.without.length > 0) throw unknownPeriod(period, record.without.join(', '));
+  return { ...record, files: record.statements * formats.length };
+}
+
+/** Counts the tenants with usage in the month. Tenants with corrections only are not included. */
+function countTenantsInMonth(connection: LedgerDb, id: string, period: Period): number {
+  const found = findPeriodOf(connection, id, period);
+  return found === undefined
+    ? 0
+    : sumUsage(connection, found.periodKey, found.closedSeq === null ? 'now' : 'closed').tenants;
+}

@@ -1,0 +1,28 @@
+import { type BackupReport, backupLedger, backupName } from '../../ledger/transfer/backup/backup.ts';
+import type { Context } from '../../wiring/context.ts';
+
+export interface BackupRequest {
+  /** An absolute path, `s3://bucket/prefix` or `s3://bucket/name.db`. */
+  target: string;
+  /** Replace an existing file or object. */
+  force: boolean;
+  signal: AbortSignal;
+}
+
+/** Makes a verified backup of the ledger. No API offers it: the daemon makes backups by its schedule, where its settings say. */
+export async function makeBackup(
+  { config, clock }: Pick<Context, 'config' | 'clock'>,
+  { target, force, signal }: BackupRequest,
+): Promise<BackupReport> {
+  const { path: ledgerPath } = config.ledger;
+  if (!target.startsWith('s3://')) return backupLedger({ ledgerPath, target, force, signal });
+  const { backupAddress, backupToBucket } = await import('../../s3/bucket-backup.ts');
+  const { place, name } = backupAddress(target, config.s3);
+  return backupToBucket({
+    ledgerPath,
+    connection: { place, clock, signal },
+    name: name ?? backupName(clock.now()),
+    force,
+    workPrefix: `${ledgerPath}.uploading-`,
+  });
+}

@@ -1,0 +1,80 @@
+import { UsageError } from '../../core/errors.ts';
+import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import type { CopyDifference, TableTotals } from '../../publish/compare-copy.ts';
+import type { Context } from '../../wiring/context.ts';
+
+/** A part of a table that differs between the ledger (`here`) and the copy (`there`). */
+export interface NamedDifference {
+  table: string;
+  /** Null: the whole ledger. */
+  workspace_id: string | null;
+  period: string | null;
+  here: TableTotals | null;
+  there: TableTotals | null;
+}
+
+export interface PublishRecord {
+  /** The position in the chain before and after. */
+  from: number;
+  to: number;
+  head_digest: string;
+  rows: number;
+  seconds: number;
+  /** The last published link, if this ledger does not have it. */
+  parted: string | null;
+  differences: NamedDifference[];
+}
+
+/**
+ * Brings the copy in Postgres up to date; `compare` also compares it with the ledger, and `repair` sends the differences
+ * again. No API offers it: the daemon publishes after each change. Throws UsageError without `publish:`.
+ */
+export async function publishCopy(
+  context: Pick<Context, 'config' | 'clock' | 'reader'>,
+  { compare, signal }: { compare: 'check' | 'repair' | null; signal: AbortSignal },
+): Promise<PublishRecord> {
+  const { publish: target, ledger } = context.config;
+  if (target === null) {
+    throw new UsageError('the configuration has no `publish:`', 'set publish.url to the address of Postgres');
+  }
+  const { publishLedger } = await import('../../publish/publish-ledger.ts');
+  const { connection } = context.reader();
+  const started = context.clock.monotonic();
+  const report = await publishLedger({
+    target,
+    ledgerPath: ledger.path,
+    nowMs: context.clock.now(),
+    signal,
+    ...(compare === null ? {} : { compare }),
+  });
+  const seconds = (context.clock.monotonic() - started) / 1000;
+  return {
+    from: report.from,
+    to: report.to,
+    head_digest: report.headDigest,
+    rows: report.rows,
+    seconds: Number(seconds.toFixed(3)),
+    parted: report.divergence,
+    differences: report.differences.map((difference) => nameDifference(connection, difference)),
+  };
+}
+
+function nameDifference(
+  connection: LedgerDb,
+  { table, unit, inLedger: here, inPostgres: there }: CopyDifference,
+): NamedDifference {
+  const [workspaceKey = 0, periodKey = 0] = unit.split(':').map(Number);
+  const nameOf = (sql: string, key: number): string | null =>
+    (connection.prepare(sql).pluck().get(key) as string | undefined) ?? null;
+  return {
+    table,
+    workspace_id: nameOf(
+      'SELECT workspace_id FROM workspaces WHERE workspace_key = ?',
+      workspaceKey === 0 ? workspaceKeyOf(periodKey) : workspaceKey,
+    ),
+    period: nameOf('SELECT period FROM periods WHERE period_key = ?', periodKey),
+    here,
+    there,
+  };
+}

@@ -1,0 +1,75 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { leaveSystemAlerts } from '../../alerts/end-alerts.ts';
+import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
+import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
+import type { Context } from '../../wiring/context.ts';
+
+export interface RestoreRequest {
+  /** An absolute path, `s3://bucket/name.db`, or `s3://bucket/prefix` for the newest backup there. */
+  from: string;
+  /** Give the copy a new id, to split a machine. */
+  asNew: boolean;
+  /** Also replace a ledger with another id. */
+  replaceOther: boolean;
+  signal: AbortSignal;
+}
+
+/** Restores the ledger from a verified backup, and keeps the previous one. No API offers it: a daemon holds the ledger. */
+export async function restoreBackup(
+  context: Context,
+  { from, asNew, replaceOther, signal }: RestoreRequest,
+): Promise<RestoreRecord> {
+  const { version, config, clock } = context;
+  const ledgerPath = config.ledger.path;
+  const nowMs = clock.now();
+  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveSystemAlerts(nowMs) } : null;
+  const target = { ledgerPath, replaceOther, version, nowMs, signal };
+  const request = { ...target, ...(identity === null ? {} : { asNew: identity }) };
+  const { backup, report } = from.startsWith('s3://')
+    ? await withFetched(context, { address: from, signal }, async (file, source) => {
+        return { backup: source, report: await restoreLedger({ ...request, file, source }) };
+      })
+    : { backup: from, report: await restoreLedger({ ...request, file: from }) };
+  const { runs, entries, keys, headDigest, outdated, replaced } = report;
+  return {
+    ledger: ledgerPath,
+    new_ledger_id: identity?.newLedgerId ?? null,
+    backup,
+    runs,
+    entries,
+    keys,
+    head_digest: headDigest,
+    outdated,
+    replaced: replaced === null ? null : { path: replaced.path, head_digest: replaced.headDigest },
+  };
+}
+
+export interface RestoreRecord {
+  ledger: string;
+  new_ledger_id: string | null;
+  backup: string;
+  runs: number;
+  entries: number;
+  keys: number;
+  head_digest: string;
+  /** The backup is from an older version; the next start migrates it. */
+  outdated: boolean;
+  replaced: { path: string; head_digest: string | null } | null;
+}
+
+async function withFetched<T>(
+  { config, clock }: Context,
+  { address, signal }: { address: string; signal: AbortSignal },
+  work: (file: string, source: string) => Promise<T>,
+): Promise<T> {
+  const { backupAddress, fetchBackup } = await import('../../s3/bucket-backup.ts');
+  const { place, name } = backupAddress(address, config.s3);
+  const { path: ledgerPath } = config.ledger;
+  mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
+  return inWorkFolder(`${ledgerPath}.downloading-`, async (folder) => {
+    const file = join(folder, 'backup.db');
+    const source = await fetchBackup({ place, clock, signal }, name, file);
+    return work(file, source);
+  });
+}
