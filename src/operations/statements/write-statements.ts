@@ -1,7 +1,6 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UsageError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { makeFolder } from '../../core/process/folder-fault.ts';
 import { streamStatement } from '../../ledger/journal/charges/read-statement.ts';
@@ -14,7 +13,6 @@ import { type CsvStyle, csvPieces } from '../../reports/formats/csv.ts';
 import {
   INDEX_COLUMNS,
   type StatementFile,
-  TENANT_FORMATS,
   type TenantFormat,
   writeStatements,
 } from '../../reports/statement/statement-files.ts';
@@ -42,13 +40,6 @@ export interface StatementFilesRecord {
   /** Workspaces whose month is not closed; `without` lists those without usage in it. */
   estimates: string[];
   without: string[];
-}
-
-/** Returns the formats of these names. Throws UsageError for another one, and if there is none. */
-export function tenantFormats(names: readonly string[]): TenantFormat[] {
-  const formats = TENANT_FORMATS.filter((format) => names.includes(format));
-  if (formats.length > 0 && formats.length === names.length) return formats;
-  throw new UsageError('--each supports html, json and csv', 'name one or more of them, such as --format html,json');
 }
 
 /**

@@ -4,7 +4,10 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { loadConfig } from '../../../src/config/load.ts';
+import { writeMonthBundle } from '../../../src/operations/months/month-bundle.ts';
 import { zipEntries } from '../../reports/files/zip-entries.ts';
+import { clockThat } from '../../support/time/test-clock.ts';
 import { copiesOf, createWorld, FIRST, parseJson, row, type World, workspaceSettings } from '../world.ts';
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
@@ -39,6 +42,21 @@ async function createBundle(): Promise<{ world: World; folder: string; digest: s
   const digest = readFileSync(join(world.folder, 'digest'), 'utf8');
   return { world, folder: join(world.folder, 'unpacked'), digest };
 }
+
+test('a bundle is the same file when it is streamed to a slow receiver', async () => {
+  const { world, folder } = await createBundle();
+  const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
+  const plan = JSON.parse(readFileSync(join(folder, 'month-end.json'), 'utf8'));
+  const chunks: Uint8Array[] = [];
+  const context = { config, clock: clockThat(() => world.clock.nowMs) };
+  const { statements, digest } = await writeMonthBundle(context, plan, async (bytes) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    chunks.push(bytes);
+  });
+  expect(digest).toBe(readFileSync(join(world.folder, 'digest'), 'utf8'));
+  expect(statements).toMatchObject([{ workspace_id: 'ws-1', file: 'statements/1.json' }]);
+  expect(Buffer.concat(chunks).equals(readFileSync(join(world.folder, 'december.zip')))).toBe(true);
+});
 
 function check(folder: string, ...argv: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'verify-bundle.mjs'), ...argv], {

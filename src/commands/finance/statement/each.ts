@@ -3,13 +3,10 @@ import { UsageError } from '../../../core/errors.ts';
 import type { Period } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { counted, firstOf } from '../../../core/text/words.ts';
-import {
-  type StatementFilesRecord,
-  tenantFormats,
-  writeStatementFiles,
-} from '../../../operations/statements/write-statements.ts';
+import { type StatementFilesRecord, writeStatementFiles } from '../../../operations/statements/write-statements.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import type { CsvStyle } from '../../../reports/formats/csv.ts';
+import { TENANT_FORMATS, type TenantFormat } from '../../../reports/statement/statement-files.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { type CliContext, withStopSignal } from '../../shared/cli-context.ts';
 import { scopeOf } from '../../shared/command-scope.ts';
@@ -25,7 +22,7 @@ interface EachRequest {
 
 export async function writeEach(cli: CliContext, context: Context, request: EachRequest): Promise<void> {
   const { period, workspace, out, style } = request;
-  const formats = tenantFormats(request.formats);
+  const formats = formatsOf(request.formats);
   if (out === undefined) throw new UsageError('--each needs --out', 'add --out with a folder for the statements');
   const folder = resolve(cli.io.cwd, out);
   const view = await startProgress(cli, period, 'statements');
@@ -34,6 +31,12 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
     writeStatementFiles(scopeOf(context, { signal }), { period, workspace, folder, formats, style, onProgress }),
   ).finally(view.stop);
   printRecord(cli, record);
+}
+
+function formatsOf(names: readonly string[]): TenantFormat[] {
+  const formats = TENANT_FORMATS.filter((format) => names.includes(format));
+  if (formats.length > 0 && formats.length === names.length) return formats;
+  throw new UsageError('--each supports html, json and csv', 'name one or more of them, such as --format html,json');
 }
 
 function printRecord(cli: CliContext, record: StatementFilesRecord): void {
