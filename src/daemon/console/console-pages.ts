@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../core/clock.ts';
 import type { Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { Measurements } from '../http/measurements.ts';
@@ -11,6 +12,8 @@ export interface ConsoleOptions extends SignInOptions {
   probe: HealthProbe;
   measured: Measurements;
   version: string;
+  /** Measures how long a session and its uploads last. */
+  sessionClock?: Pick<Clock, 'monotonic'>;
   /** Queues a sync; absent where no queue runs. */
   enqueueSync?: Scope['enqueueSync'];
 }

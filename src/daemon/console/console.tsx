@@ -1,12 +1,15 @@
+import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Scope } from '../../operations/operation.ts';
 import { ApiError, statusOf } from '../api/problem.ts';
+import { UPLOAD_LIMITS } from '../api/read-upload.ts';
 import { addAlertPage } from './alerts/alert-routes.tsx';
 import { addAlertList } from './alerts/list-routes.tsx';
 import type { ConsoleOptions, ConsolePages } from './console-pages.ts';
 import { addMonths } from './months/month-routes.tsx';
+import { addReconciling } from './months/reconcile-routes.tsx';
 import { addOverview } from './overview/overview-routes.tsx';
 import { addRuns } from './runs/runs-page.tsx';
 import { consoleAssets } from './shell/assets.ts';
@@ -43,6 +46,7 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   app.addContentTypeParser(FORM_TYPE, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) => {
     done(null, new URLSearchParams(String(body)));
   });
+  await app.register(multipart, { limits: UPLOAD_LIMITS });
   app.setErrorHandler((error, request, reply) => sendFault(error, { request, reply, options }));
   for (const asset of Object.values(consoleAssets())) {
     app.get(asset.path, { config: { access: 'open' } }, (_request, reply) =>
@@ -60,6 +64,7 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addAlertPage(app, pages);
   addTenants(app, pages);
   addMonths(app, pages);
+  addReconciling(app, pages);
   addRuns(app, pages);
   addSystem(app, pages);
 };

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, request } from 'node:http';
+import { type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
 import type { Config } from '../../../src/config/types.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import type { HttpServerOptions } from '../../../src/daemon/http/server.ts';
@@ -47,6 +47,34 @@ export class Visitor {
     return this.ask(path, { method: 'POST', form: { form_token: token, ...form }, headers });
   }
 
+  /** Sends a form with a file, as the page at `from` has it. */
+  async upload(
+    path: string,
+    form: Record<string, string>,
+    file: { name: string; text: string } | null,
+    { from = '/', headers = {} } = {},
+  ): Promise<Answer> {
+    const page = await this.get(from);
+    const [, token = ''] = /name="form_token" value="([^"]*)"/.exec(page.body) ?? [];
+    const fields = new FormData();
+    for (const [name, value] of Object.entries({ form_token: token, ...form })) fields.append(name, value);
+    fields.append('file', new Blob([file?.text ?? '']), file?.name ?? '');
+    const encoded = new Response(fields);
+    const type = encoded.headers.get('content-type') ?? '';
+    const sent = request(`${this.url}${path}`, {
+      method: 'POST',
+      headers: {
+        accept: 'text/html',
+        ...(this.cookie === null ? {} : { cookie: this.cookie }),
+        'content-type': type,
+        origin: this.url,
+        ...headers,
+      },
+    });
+    sent.end(Buffer.from(await encoded.arrayBuffer()));
+    return this.#answer(sent);
+  }
+
   async ask(path: string, { method = 'GET', headers = {}, form }: Question = {}): Promise<Answer> {
     const fields = Object.entries(form ?? {}).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
     const sent = request(`${this.url}${path}`, {
@@ -59,6 +87,10 @@ export class Visitor {
       },
     });
     sent.end(form === undefined ? undefined : new URLSearchParams(fields as [string, string][]).toString());
+    return this.#answer(sent);
+  }
+
+  async #answer(sent: ClientRequest): Promise<Answer> {
     const [response] = await once(sent, 'response');
     let body = '';
     for await (const chunk of response.setEncoding('utf8')) body += chunk;

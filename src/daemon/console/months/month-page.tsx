@@ -1,3 +1,4 @@
+import type { WorkspaceConfig } from '../../../config/types.ts';
 import { addPeriods } from '../../../core/period.ts';
 import { counted, firstOf } from '../../../core/text/words.ts';
 import { closeMonths } from '../../../operations/months/close-month.ts';
@@ -9,21 +10,23 @@ import { linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Badge, Card, Field, Table, Tile, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
+import { ReconcileCard, type RecordedReconciliation } from './reconcile-card.tsx';
 
 export const MONTH_FORM = 'month';
 
 interface MonthPageProps {
   visit: Visit;
   plan: MonthEnd;
-  names: ReadonlyMap<string, string>;
+  workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name'>[];
+  recorded: readonly RecordedReconciliation[];
 }
 
 const STATES: Readonly<Record<MonthEndWorkspace['state'], Tone>> = { closed: 'good', ready: 'odd', blocked: 'bad' };
 
 /** Answers: what can be closed, what blocks the rest and how is it cleared, and how does the month compare with the last? */
-export function MonthPage({ visit, plan, names }: MonthPageProps) {
-  const { period, workspaces } = plan;
-  const inState = (state: MonthEndWorkspace['state']) => workspaces.filter((each) => each.state === state).length;
+export function MonthPage({ visit, plan, workspaces, recorded }: MonthPageProps) {
+  const { period } = plan;
+  const inState = (state: MonthEndWorkspace['state']) => plan.workspaces.filter((each) => each.state === state).length;
   return (
     <Layout visit={visit} place="months" title={monthName(period)}>
       <p class="crumb">
@@ -41,9 +44,10 @@ export function MonthPage({ visit, plan, names }: MonthPageProps) {
         {plan.money.map((sum) => (
           <MoneyTile key={sum.currency} sum={sum} period={period} />
         ))}
-        <OpenQuestions workspaces={workspaces} />
+        <OpenQuestions workspaces={plan.workspaces} />
       </div>
-      <Workspaces visit={visit} plan={plan} names={names} />
+      <Workspaces visit={visit} plan={plan} names={new Map(workspaces.map(({ id, name }) => [id, name]))} />
+      <ReconcileCard visit={visit} period={period} workspaces={workspaces} recorded={recorded} />
       {plan.money.map((sum) => (
         <Changes key={sum.currency} sum={sum} />
       ))}
@@ -82,7 +86,13 @@ function OpenQuestions({ workspaces }: { workspaces: readonly MonthEndWorkspace[
   );
 }
 
-function Workspaces({ visit, plan, names }: MonthPageProps) {
+interface WorkspacesProps {
+  visit: Visit;
+  plan: MonthEnd;
+  names: ReadonlyMap<string, string>;
+}
+
+function Workspaces({ visit, plan, names }: WorkspacesProps) {
   const canChange = may(visit, closeMonths);
   const heads = [
     { label: 'Workspace' },

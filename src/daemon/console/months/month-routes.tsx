@@ -1,12 +1,11 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
-import { addPeriods, isPeriod, periodAt } from '../../../core/period.ts';
+import { isPeriod, periodAt } from '../../../core/period.ts';
 import { counted } from '../../../core/text/words.ts';
 import { type CloseOutcome, closeMonths } from '../../../operations/months/close-month.ts';
 import { listMonths } from '../../../operations/months/list-months.ts';
 import { planMonth } from '../../../operations/months/plan-month.ts';
 import { reopenMonth } from '../../../operations/months/reopen-month.ts';
-import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { answerForm, type SentForm } from '../shell/change.ts';
 import { linkTo } from '../shell/formats.ts';
@@ -14,6 +13,8 @@ import { textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { MonthListPage } from './list-page.tsx';
 import { MONTH_FORM, MonthPage } from './month-page.tsx';
+import { periodOf } from './period-of.ts';
+import { recordedReconciliations } from './reconcile-routes.tsx';
 
 const MONTHS_PER_PAGE = 12;
 const SHOWN_REFUSALS = 3;
@@ -34,9 +35,15 @@ export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
     );
   });
   app.get('/months/:period', async (request, reply) => {
-    const plan = await planMonth.run(scopeOf(request), { period: periodOf(request), verify: false });
-    const names = new Map(context.config.workspaces.map(({ id, name }) => [id, name]));
-    return sendPage(reply, <MonthPage visit={visitOf(request)} plan={plan} names={names} />);
+    const scope = scopeOf(request);
+    const period = periodOf(request);
+    const plan = await planMonth.run(scope, { period, verify: false });
+    const recorded = recordedReconciliations(scope, period);
+    const { workspaces } = context.config;
+    return sendPage(
+      reply,
+      <MonthPage visit={visitOf(request)} plan={plan} workspaces={workspaces} recorded={recorded} />,
+    );
   });
   const addForm = (action: string, change: (sent: SentForm, period: string) => Promise<string>): void => {
     app.post(`/months/:period/${action}`, { config: { access: 'form' } }, (request, reply) => {
@@ -88,12 +95,4 @@ function refusalText(refused: readonly CloseOutcome[]): string {
   );
   const more = texts.length > SHOWN_REFUSALS ? `; and ${texts.length - SHOWN_REFUSALS} more` : '';
   return `Not closed: ${texts.slice(0, SHOWN_REFUSALS).join('; ')}${more}.`;
-}
-
-function periodOf({ params }: FastifyRequest): string {
-  const { period } = params as { period: string };
-  if (isPeriod(period) && addPeriods(period, 1) > period) return period;
-  throw new ApiError(404, 'unknown_period', `${JSON.stringify(period)} is not a month`, {
-    hint: 'write the month as YYYY-MM',
-  });
 }

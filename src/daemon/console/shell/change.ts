@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { AppError, summarizeError } from '../../../core/errors.ts';
+import { AppError, InputError, summarizeError } from '../../../core/errors.ts';
 import { hasRole, type Role } from '../../../core/text/roles.ts';
+import type { InputFile } from '../../../input-files/input-file.ts';
 import type { Changed, Scope } from '../../../operations/operation.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
-import { fieldsOf, requireForm } from '../sign-in/form-guard.ts';
+import { fieldsOf, readForm, requireForm } from '../sign-in/form-guard.ts';
 import { returnPath } from '../sign-in/return-path.ts';
 import type { Session } from '../sign-in/sessions.ts';
 
@@ -21,6 +22,8 @@ export interface FormChange<Input extends z.ZodObject, Output> {
 export interface SentForm {
   session: Session;
   fields: URLSearchParams;
+  /** The uploaded file; null if the form has none. */
+  file: InputFile | null;
   /** Runs a change with these fields as input. Throws `forbidden` if the role is too small. */
   run<Input extends z.ZodObject, Output>(
     operation: FormChange<Input, Output>,
@@ -38,6 +41,9 @@ interface FormRoute {
   back: string;
 }
 
+/** What a form has done: a sentence for the next page, or the address of the page that shows the result. */
+type FormResult = string | { next: string };
+
 /** Field that says which page to show afterwards, for forms that several pages or views have. */
 export const BACK_FIELD = 'back';
 
@@ -48,13 +54,14 @@ export function backPath(request: Pick<FastifyRequest, 'body'>, otherwise: strin
 }
 
 /**
- * Handles a form: checks where it comes from, changes something, and shows the page again with a sentence. `change` returns
- * that sentence. A refused form is shown again with its fields and the fault.
+ * Handles a form: checks where it comes from, changes something, and shows the page again with a sentence, or another page
+ * with the result. A refused form is shown again with its fields and the fault.
  */
 export async function answerForm(
   { request, reply, pages, form, back }: FormRoute,
-  change: (sent: SentForm) => Promise<string>,
+  change: (sent: SentForm) => Promise<FormResult>,
 ): Promise<FastifyReply> {
+  const file = await readForm(request, pages.publicUrl());
   const session = requireForm(request, pages.publicUrl());
   const fields = fieldsOf(request);
   const scope = pages.scopeOf(request);
@@ -64,7 +71,9 @@ export async function answerForm(
     return operation.run(scope, parsedInput(operation.input, input));
   };
   try {
-    session.notice = { kind: 'good', text: await change({ session, fields, run }) };
+    const result = await change({ session, fields, file, run });
+    if (typeof result !== 'string') return reply.redirect(result.next, 303);
+    session.notice = { kind: 'good', text: result };
   } catch (error) {
     if (!(error instanceof AppError) || isForbidden(error)) throw error;
     session.draft = { form, fields, fault: pages.context.redact(faultText(error)) };
@@ -91,14 +100,19 @@ function parsedInput<Input extends z.ZodObject>(
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const field = String(issue?.path[0] ?? 'The form').replaceAll('_', ' ');
+  const field = fieldLabel(String(issue?.path[0] ?? 'The form'));
   throw new ApiError(400, 'bad_request', `${field}: ${issue?.message ?? 'cannot be read'}`);
 }
 
 /** Returns an error as a sentence, and what to do as another. */
 export function faultText(error: unknown): string {
-  const { message, hint } = summarizeError(error);
+  const { message, hint } = error instanceof InputError ? error.wordsFor(fieldLabel) : summarizeError(error);
   return hint === undefined ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
+}
+
+/** Returns the words of a field of an operation, as the labels of forms have them. */
+function fieldLabel(field: string): string {
+  return field.replaceAll('_', ' ');
 }
 
 /** Makes a sentence of a message: a capital letter first and a full stop at its end. */

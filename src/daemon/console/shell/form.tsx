@@ -5,6 +5,8 @@ import type { Visit } from './visit.ts';
 
 export const FORM_TOKEN_FIELD = 'form_token';
 export const PERSON_FIELD = 'person';
+/** The field of the file in forms that upload one. */
+export const FILE_FIELD = 'file';
 export const MAX_NAME_CHARACTERS = 80;
 export const MAX_NOTE_CHARACTERS = 500;
 
@@ -17,6 +19,16 @@ export function FormToken({ session }: { session: Session }) {
 export function PersonField({ session }: { session: Session }) {
   if (session.person !== null) return null;
   return <Field name={PERSON_FIELD} label="Your name" required maxLength={MAX_NAME_CHARACTERS} autocomplete="name" />;
+}
+
+/** Asks for a file, which the form uploads. */
+export function FileField({ label, accept }: { label: string; accept: string }) {
+  return (
+    <label>
+      {label}
+      <input type="file" name={FILE_FIELD} accept={accept} required />
+    </label>
+  );
 }
 
 /** The fault of a form that was refused; nothing for the other forms of the page. */
@@ -44,14 +56,23 @@ interface ChangeFormProps {
   submitName?: string;
   /** The button stands out. */
   main?: boolean;
+  /** The form uploads a file. */
+  upload?: boolean;
+  /** The fields stand beside each other where there is room. */
+  wide?: boolean;
   children: ComponentChildren;
 }
 
 /** A form with its token, its fault, its fields and its button. Visitors without a session see none. */
-export function ChangeForm({ visit, form, action, submit, submitName, main, children }: ChangeFormProps) {
+export function ChangeForm({ visit, form, action, submit, submitName, main, upload, wide, children }: ChangeFormProps) {
   if (visit.session === null) return null;
   return (
-    <form method="post" action={action} class="fields">
+    <form
+      method="post"
+      action={action}
+      class={wide ? 'fields wide' : 'fields'}
+      {...(upload ? { enctype: 'multipart/form-data' as const } : {})}
+    >
       <FormToken session={visit.session} />
       <FormFault visit={visit} form={form} />
       {children}

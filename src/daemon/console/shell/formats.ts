@@ -27,6 +27,16 @@ export function moneyText({ amount, currency }: { amount: string; currency: stri
   return `${formatDecimal(amount)} ${currency}`;
 }
 
+/** Formats a difference of amounts: `+1,234.50`. */
+export function signedDecimal(amount: string): string {
+  return amount.startsWith('-') || !/[1-9]/.test(amount) ? formatDecimal(amount) : `+${formatDecimal(amount)}`;
+}
+
+/** Formats a difference of amounts with its currency: `+1,234.50 EUR`. */
+export function signedMoney({ amount, currency }: { amount: string; currency: string }): string {
+  return `${signedDecimal(amount)} ${currency}`;
+}
+
 /** Formats the change from `before` to `now` in percent: `+12%`; null without a base. */
 export function changeText(now: bigint, before: bigint): string | null {
   if (before === 0n) return null;

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { inertText } from '../../../core/text/inert-text.ts';
+import type { InputFile } from '../../../input-files/input-file.ts';
 import { ApiError } from '../../api/problem.ts';
-import { FORM_TOKEN_FIELD, MAX_NAME_CHARACTERS, PERSON_FIELD } from '../shell/form.tsx';
+import { readUpload, UPLOAD_LIMITS } from '../../api/read-upload.ts';
+import { FILE_FIELD, FORM_TOKEN_FIELD, MAX_NAME_CHARACTERS, PERSON_FIELD } from '../shell/form.tsx';
 import { isFormToken, type Session } from './sessions.ts';
 
 /** The fields of a form, as the browser sent them. */
@@ -25,6 +27,34 @@ export function requireSameOrigin({ headers }: Pick<FastifyRequest, 'headers'>, 
   });
 }
 
+const MIB = 1024 * 1024;
+
+/**
+ * Reads a form with a file and returns the file; null if the form has none, or nothing was chosen. A form of another site or
+ * of nobody is refused before its file is read.
+ */
+export async function readForm(request: FastifyRequest, publicUrl: string | null): Promise<InputFile | null> {
+  if (!request.isMultipart()) return null;
+  requireSameOrigin(request, publicUrl);
+  if (request.session === null) throw expiredForm();
+  const { [FILE_FIELD]: file, ...texts } = await readUpload(request, FILE_FIELD).catch((error: unknown) => {
+    throw isTooLarge(error) ? tooLarge() : error;
+  });
+  request.body = new URLSearchParams(Object.entries(texts).map(([name, text]) => [name, String(text)]));
+  const given = file as InputFile | undefined;
+  return given === undefined || (!given.name && given.bytes.length === 0) ? null : given;
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && 'statusCode' in error && error.statusCode === 413;
+}
+
+function tooLarge(): ApiError {
+  return new ApiError(413, 'too_large', `the file has more than ${UPLOAD_LIMITS.fileSize / MIB} MiB`, {
+    hint: 'split the file, or use the command, which reads larger ones',
+  });
+}
+
 /** Returns the session of a form that a page of this server has sent. Remembers the person's name if the form has it. */
 export function requireForm(
   request: Pick<FastifyRequest, 'headers' | 'body' | 'session'>,
@@ -34,12 +64,16 @@ export function requireForm(
   const { session } = request;
   const fields = fieldsOf(request);
   if (session === null || !isFormToken(session, fields.get(FORM_TOKEN_FIELD) ?? '')) {
-    throw new ApiError(403, 'expired_form', 'the form belongs to an earlier sign-in', {
-      hint: 'open the page again and send the form from there',
-    });
+    throw expiredForm();
   }
   session.person ??= personOf(fields);
   return session;
+}
+
+function expiredForm(): ApiError {
+  return new ApiError(403, 'expired_form', 'the form belongs to an earlier sign-in', {
+    hint: 'open the page again and send the form from there',
+  });
 }
 
 /** Returns the name that somebody has entered, cut to its maximum length; null without one. */
