@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
 import type { Config } from '../../../src/config/types.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import type { HttpServerOptions } from '../../../src/daemon/http/server.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import type { World } from '../../commands/world.ts';
+import { queueOfRuns } from '../api/served-api.ts';
 import { serveWorld } from '../http/serve-world.ts';
 
 export const TOKENS: Config['http']['tokens'] = (['read', 'operate', 'finance'] as const).map((role) => {
@@ -109,12 +111,22 @@ export interface ServedConsole {
   signIn(role?: Role, person?: string): Promise<Visitor>;
 }
 
+/** The API beside the console, which links to its files. */
+function apiOf(context: Context, clock: Clock): HttpServerOptions['api'] {
+  return { context, clock, version: '1.2.3', requestsPerMinute: 1200, enqueueSync: queueOfRuns() };
+}
+
 /** Serves the console over the ledger of a world, until the test ends. */
-export async function serveConsole(world: World, some: Partial<HttpServerOptions> = {}): Promise<ServedConsole> {
+export async function serveConsole(
+  world: World,
+  some: Partial<HttpServerOptions> = {},
+  { withApi = false }: { withApi?: boolean } = {},
+): Promise<ServedConsole> {
   const sessionClock = { nowMs: 0 };
-  const { url, context } = await serveWorld(world, (own) => ({
+  const { url, context } = await serveWorld(world, (own, clock) => ({
     apiTokens: () => TOKENS,
     console: { context: own, publicUrl: () => null },
+    ...(withApi ? { api: apiOf(own, clock) } : {}),
     sessionClock: { monotonic: () => sessionClock.nowMs },
     ...some,
   }));

@@ -10,6 +10,7 @@ import { linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Badge, Card, Field, Table, Tile, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
+import { DownloadsCard } from './downloads-card.tsx';
 import { ReconcileCard, type RecordedReconciliation } from './reconcile-card.tsx';
 
 export const MONTH_FORM = 'month';
@@ -48,6 +49,7 @@ export function MonthPage({ visit, plan, workspaces, recorded }: MonthPageProps)
       </div>
       <Workspaces visit={visit} plan={plan} names={new Map(workspaces.map(({ id, name }) => [id, name]))} />
       <ReconcileCard visit={visit} period={period} workspaces={workspaces} recorded={recorded} />
+      <DownloadsCard period={period} />
       {plan.money.map((sum) => (
         <Changes key={sum.currency} sum={sum} />
       ))}
@@ -218,12 +220,7 @@ function WorkspaceRow({
       <td class="wide-only">
         <a href={linkTo('/report', { workspace: workspace_id, period })}>Report</a>
         {' · '}
-        <a
-          href={linkTo(`/api/v1/statements/${period}`, { workspace: workspace_id })}
-          download={`statement-${period}.json`}
-        >
-          Statement
-        </a>
+        <a href={linkTo(`/months/${period}/statements`, { workspace: workspace_id })}>Statements</a>
       </td>
     </tr>
   );

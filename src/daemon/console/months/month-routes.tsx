@@ -6,15 +6,17 @@ import { type CloseOutcome, closeMonths } from '../../../operations/months/close
 import { listMonths } from '../../../operations/months/list-months.ts';
 import { planMonth } from '../../../operations/months/plan-month.ts';
 import { reopenMonth } from '../../../operations/months/reopen-month.ts';
+import { rankTenants } from '../../../operations/tenants/rank-tenants.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { answerForm, type SentForm } from '../shell/change.ts';
 import { linkTo } from '../shell/formats.ts';
-import { textOf } from '../shell/query.ts';
+import { pageNumber, textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { MonthListPage } from './list-page.tsx';
 import { MONTH_FORM, MonthPage } from './month-page.tsx';
 import { periodOf } from './period-of.ts';
 import { recordedReconciliations } from './reconcile-routes.tsx';
+import { STATEMENTS_PER_PAGE, StatementsPage } from './statements-page.tsx';
 
 const MONTHS_PER_PAGE = 12;
 const SHOWN_REFUSALS = 3;
@@ -43,6 +45,28 @@ export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
     return sendPage(
       reply,
       <MonthPage visit={visitOf(request)} plan={plan} workspaces={workspaces} recorded={recorded} />,
+    );
+  });
+  app.get('/months/:period/statements', async (request, reply) => {
+    const period = periodOf(request);
+    const filters = {
+      search: textOf(request, 'search')?.slice(0, 200),
+      workspace: textOf(request, 'workspace'),
+      page: pageNumber(request),
+    };
+    const { page, ...wanted } = filters;
+    const input = { ...wanted, period, limit: STATEMENTS_PER_PAGE, offset: (page - 1) * STATEMENTS_PER_PAGE };
+    const ranking = await rankTenants.run(scopeOf(request), rankTenants.input.parse({ ...input, sort: 'amount' }));
+    const { workspaces } = context.config;
+    return sendPage(
+      reply,
+      <StatementsPage
+        visit={visitOf(request)}
+        period={period}
+        filters={filters}
+        ranking={ranking}
+        workspaces={workspaces}
+      />,
     );
   });
   const addForm = (action: string, change: (sent: SentForm, period: string) => Promise<string>): void => {

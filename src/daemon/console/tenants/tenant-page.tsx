@@ -10,6 +10,7 @@ import { alertLink, changeText, linkTo, moneyText, monthName, tenantLink } from 
 import { Layout } from '../shell/layout.tsx';
 import { MonthChart, type MonthChartData, MonthLegend } from '../shell/month-chart.tsx';
 import { Badge, Card, Empty, SeverityBadge, Table, Time } from '../shell/parts.tsx';
+import { StatementLinks } from '../shell/statement-links.tsx';
 import type { Visit } from '../shell/visit.ts';
 
 interface TenantPageProps {
@@ -195,9 +196,13 @@ function Documents({ data: { workspaceId, tenantId, period } }: { data: TenantPa
           <a href={linkTo('/report/tenant', { ...place, period })}>Report to print</a>
         </li>
         <li>
-          <a href={linkTo(`/api/v1/statements/${period}`, place)} download={`statement-${period}.json`}>
-            Statement (JSON)
-          </a>
+          Statement:{' '}
+          <StatementLinks
+            workspace={workspaceId}
+            tenant={tenantId}
+            period={period}
+            labels={{ html: 'page to send', json: 'JSON' }}
+          />
         </li>
         <li>
           <a href={linkTo('/api/v1/usage', place)} download="usage.json">

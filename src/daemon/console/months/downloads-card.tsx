@@ -1,0 +1,63 @@
+import { linkTo } from '../shell/formats.ts';
+import { Card, Table } from '../shell/parts.tsx';
+
+const FORMATS = ['csv', 'xlsx', 'parquet'] as const;
+const FORMAT_LABELS: Readonly<Record<(typeof FORMATS)[number], string>> = {
+  csv: 'CSV',
+  xlsx: 'Excel',
+  parquet: 'Parquet',
+};
+
+/** The views of a month that people download. */
+const VIEWS: readonly { view: string; label: string; about: string }[] = [
+  { view: 'usage', label: 'Usage', about: 'credits and requests of each tenant' },
+  { view: 'charges', label: 'Charges', about: 'the amount due from each tenant' },
+  { view: 'charge_lines', label: 'Charge lines', about: 'how each amount is made up' },
+  { view: 'lines', label: 'Manual lines', about: 'amounts that people added' },
+  { view: 'margin', label: 'Margin', about: 'revenue, cost and margin of each tenant' },
+  { view: 'closes', label: 'Closes', about: 'who closed and reopened it, and when' },
+];
+
+/** Documents and files of a month. */
+export function DownloadsCard({ period }: { period: string }) {
+  return (
+    <Card title="Downloads">
+      <ul class="links">
+        <li>
+          <a href={`/months/${period}/statements`}>Statements</a>{' '}
+          <span class="quiet">for each tenant, with a proof once the month is closed</span>
+        </li>
+      </ul>
+      <Table label="Files" heads={[{ label: 'File' }, { label: 'Content', wide: true }, { label: 'Format' }]}>
+        {VIEWS.map(({ view, label, about }) => (
+          <tr key={view}>
+            <th scope="row">{label}</th>
+            <td class="wide-only">{about}</td>
+            <td>
+              <FormatLinks view={view} label={label} period={period} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+function FormatLinks({ view, label, period }: { view: string; label: string; period: string }) {
+  return (
+    <>
+      {FORMATS.map((format, at) => (
+        <span key={format}>
+          {at === 0 ? null : ' · '}
+          <a
+            href={linkTo(`/api/v1/exports/${view}`, { period, format })}
+            download={`${view.replace('_', '-')}-${period}.${format}`}
+            aria-label={`${label} as ${FORMAT_LABELS[format]}`}
+          >
+            {FORMAT_LABELS[format]}
+          </a>
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { linkTo } from './formats.ts';
+
+interface StatementLinksProps {
+  workspace: string;
+  /** The tenant; absent for the statements of all tenants in one document. */
+  tenant?: string;
+  period: string;
+  /** The names of the links: `Page` and `JSON`, if they stand beside the tenant's name. */
+  labels?: { html: string; json: string };
+}
+
+/** Links that download a statement as a printable page and as JSON. */
+export function StatementLinks({ workspace, tenant, period, labels }: StatementLinksProps) {
+  const { html, json } = labels ?? { html: 'Page', json: 'JSON' };
+  const path = `/api/v1/statements/${period}${tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`}`;
+  const name = `statement-${period}`;
+  const subject = tenant ?? workspace;
+  return (
+    <>
+      <a
+        href={linkTo(path, { workspace, format: 'html' })}
+        download={`${name}.html`}
+        aria-label={`Statement of ${subject} as a page`}
+      >
+        {html}
+      </a>
+      {' · '}
+      <a
+        href={linkTo(path, { workspace, format: 'json' })}
+        download={`${name}.json`}
+        aria-label={`Statement of ${subject} as JSON`}
+      >
+        {json}
+      </a>
+    </>
+  );
+}
