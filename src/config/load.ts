@@ -105,12 +105,15 @@ function readSettings(
         : `names a file that cannot be read (${readFaultText(code)})`;
     return new ConfigError(file, [{ path: namedBy, message, hint: unreadable }]);
   });
+  return interpolate(settingsIn(text, { file, empty }), withDotEnv(dirname(file), env, file));
+}
+
+/** Parses the text of a YAML file. `empty` is the remedy for one without settings. */
+function settingsIn(text: string, { file, empty }: { file: string; empty: string }): object {
   const parsed = parseYaml(text, basename(file));
   if (parsed.faults !== undefined) throw new ConfigError(file, parsed.faults);
-  if (parsed.value === undefined || typeof parsed.value !== 'object' || Array.isArray(parsed.value)) {
-    throw new ConfigError(file, [{ path: basename(file), message: 'holds no settings', hint: empty }]);
-  }
-  return interpolate(parsed.value, withDotEnv(dirname(file), env, file));
+  if (typeof parsed.value === 'object' && parsed.value !== null && !Array.isArray(parsed.value)) return parsed.value;
+  throw new ConfigError(file, [{ path: basename(file), message: 'holds no settings', hint: empty }]);
 }
 
 async function build(
@@ -210,12 +213,26 @@ function readText(file: string, failed: (code: string) => ConfigError): string {
  * missing list is null. Throws ConfigError with all faults.
  */
 export function loadCards(file: string, env: NodeJS.ProcessEnv): Record<CardList, readonly RateCardText[] | null> {
-  const { value, faults } = readSettings(file, {
+  const settings = readSettings(file, {
     namedBy: file,
     env,
     unreadable: 'Check the path and its permissions',
-    empty: 'Write `rates:` with cards below it, as the sample of `usage-ledger init` shows them',
+    empty: EMPTY_CARDS_HINT,
   });
+  return cardsIn(file, settings);
+}
+
+const EMPTY_CARDS_HINT = 'Write `rates:` with cards below it, as the sample of `usage-ledger init` shows them';
+
+/**
+ * Reads rate cards from the text of a file that somebody uploaded, as `loadCards` does. Variables are faults: they would
+ * show the environment of the daemon.
+ */
+export function parseCards(name: string, text: string): Record<CardList, readonly RateCardText[] | null> {
+  return cardsIn(name, interpolate(settingsIn(text, { file: name, empty: EMPTY_CARDS_HINT }), {}));
+}
+
+function cardsIn(file: string, { value, faults }: Interpolated): Record<CardList, readonly RateCardText[] | null> {
   const { rates, costs, ...others } = value as Record<string, unknown>;
   const unexpected = Object.keys(others).map((path) => ({
     path,

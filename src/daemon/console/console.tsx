@@ -8,6 +8,7 @@ import { UPLOAD_LIMITS } from '../api/read-upload.ts';
 import { addAlertPage } from './alerts/alert-routes.tsx';
 import { addAlertList } from './alerts/list-routes.tsx';
 import type { ConsoleOptions, ConsolePages } from './console-pages.ts';
+import { addMoney } from './money/money-routes.tsx';
 import { addMonths } from './months/month-routes.tsx';
 import { addReconciling } from './months/reconcile-routes.tsx';
 import { addOverview } from './overview/overview-routes.tsx';
@@ -65,6 +66,7 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addTenants(app, pages);
   addMonths(app, pages);
   addReconciling(app, pages);
+  addMoney(app, pages);
   addRuns(app, pages);
   addSystem(app, pages);
 };

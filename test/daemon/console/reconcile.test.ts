@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { copiesOf } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { rowsOf, textOf } from './page-text.ts';
 import { serveConsole, type Visitor } from './served-console.ts';
 
 const world = copiesOf(ledgerOfOperations);
@@ -21,20 +22,6 @@ async function compare(visitor: Visitor, file = INVOICES, fields: Record<string,
 async function noticeAt(visitor: Visitor, path: string): Promise<string> {
   const { body } = await visitor.get(path);
   return /role="(?:status|alert)">([^<]*)/.exec(body)?.[1] ?? '';
-}
-
-/** The text of each cell of the rows that begin with a name. */
-function rowsOf(body: string, name: string): string[][] {
-  return [...body.matchAll(/<tr>(.*?)<\/tr>/gs)]
-    .map(([, cells = '']) => [...cells.matchAll(/<t[dh][^>]*>(.*?)<\/t[dh]>/gs)].map(([, cell = '']) => textOf(cell)))
-    .filter(([first]) => first?.startsWith(name));
-}
-
-function textOf(html: string): string {
-  return html
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
 }
 
 describe('comparing a month with invoices', () => {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { AppError, InputError, summarizeError } from '../../../core/errors.ts';
 import { hasRole, type Role } from '../../../core/text/roles.ts';
 import type { InputFile } from '../../../input-files/input-file.ts';
-import type { Changed, Scope } from '../../../operations/operation.ts';
+import { type Changed, type DocumentOperation, runRead, type Scope } from '../../../operations/operation.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { fieldsOf, readForm, requireForm } from '../sign-in/form-guard.ts';
@@ -29,6 +29,11 @@ export interface SentForm {
     operation: FormChange<Input, Output>,
     input: Readonly<Record<string, unknown>>,
   ): Promise<Changed<Output>>;
+  /** Reads a document with these fields as input. Throws `forbidden` if the role is too small. */
+  read<Input extends z.ZodObject, Output extends object>(
+    operation: DocumentOperation<Input, Output>,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<Output>;
 }
 
 interface FormRoute {
@@ -65,13 +70,20 @@ export async function answerForm(
   const session = requireForm(request, pages.publicUrl());
   const fields = fieldsOf(request);
   const scope = pages.scopeOf(request);
-  const run: SentForm['run'] = async (operation, input) => {
+  const requireRole = (operation: { name: string; role: Role }): void => {
     if (!hasRole(session.caller.role, operation.role)) throw forbidden(operation, session.caller.role);
+  };
+  const read: SentForm['read'] = (operation, input) => {
+    requireRole(operation);
+    return runRead(scope, operation, parsedInput(operation.input, input));
+  };
+  const run: SentForm['run'] = async (operation, input) => {
+    requireRole(operation);
     if (session.person === null) throw new ApiError(400, 'name_missing', 'Enter your name.');
     return operation.run(scope, parsedInput(operation.input, input));
   };
   try {
-    const result = await change({ session, fields, file, run });
+    const result = await change({ session, fields, file, run, read });
     if (typeof result !== 'string') return reply.redirect(result.next, 303);
     session.notice = { kind: 'good', text: result };
   } catch (error) {
@@ -115,8 +127,11 @@ function fieldLabel(field: string): string {
   return field.replaceAll('_', ' ');
 }
 
-/** Makes a sentence of a message: a capital letter first and a full stop at its end. */
+/**
+ * Makes a sentence of a message: a capital letter first and a full stop at its end. A first word that is an id or the name
+ * of a file stays as it is.
+ */
 export function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  const first = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

@@ -60,11 +60,24 @@ interface ChangeFormProps {
   upload?: boolean;
   /** The fields stand beside each other where there is room. */
   wide?: boolean;
+  /** The form changes nothing, so it needs no name. */
+  anonymous?: boolean;
   children: ComponentChildren;
 }
 
 /** A form with its token, its fault, its fields and its button. Visitors without a session see none. */
-export function ChangeForm({ visit, form, action, submit, submitName, main, upload, wide, children }: ChangeFormProps) {
+export function ChangeForm({
+  visit,
+  form,
+  action,
+  submit,
+  submitName,
+  main,
+  upload,
+  wide,
+  anonymous,
+  children,
+}: ChangeFormProps) {
   if (visit.session === null) return null;
   return (
     <form
@@ -76,7 +89,7 @@ export function ChangeForm({ visit, form, action, submit, submitName, main, uplo
       <FormToken session={visit.session} />
       <FormFault visit={visit} form={form} />
       {children}
-      <PersonField session={visit.session} />
+      {anonymous ? null : <PersonField session={visit.session} />}
       <button class={main ? 'main' : ''} type="submit" aria-label={submitName}>
         {submit}
       </button>

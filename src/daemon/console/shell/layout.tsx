@@ -3,13 +3,14 @@ import { consoleAssets } from './assets.ts';
 import { FormToken } from './form.tsx';
 import type { Visit } from './visit.ts';
 
-export type Place = 'overview' | 'alerts' | 'tenants' | 'months' | 'runs' | 'system';
+export type Place = 'overview' | 'alerts' | 'tenants' | 'months' | 'money' | 'runs' | 'system';
 
 const PLACES: readonly { place: Place; label: string; path: string }[] = [
   { place: 'overview', label: 'Overview', path: '/' },
   { place: 'alerts', label: 'Alerts', path: '/alerts' },
   { place: 'tenants', label: 'Tenants', path: '/tenants' },
   { place: 'months', label: 'Months', path: '/months' },
+  { place: 'money', label: 'Money', path: '/money' },
   { place: 'runs', label: 'Runs', path: '/runs' },
   { place: 'system', label: 'System', path: '/system' },
 ];

@@ -1,0 +1,163 @@
+import { addLine } from '../../../operations/lines/add-line.ts';
+import { revokeLine } from '../../../operations/lines/revoke-line.ts';
+import { formatInteger } from '../../../reports/formats/columns.ts';
+import { ChangeForm, draftValue } from '../shell/form.tsx';
+import { linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
+import { Badge, Card, Empty, Field, Select, Table, Time } from '../shell/parts.tsx';
+import { may, type Visit } from '../shell/visit.ts';
+
+export const LINE_FORM = 'line';
+export const SHOWN_LINES = 100;
+
+/** A manual line as the operation lists it. */
+export interface ShownLine {
+  line_id: bigint;
+  workspace_id: string;
+  period: string;
+  tenant_id: string;
+  amount: string;
+  currency: string;
+  reason: string;
+  actor: string;
+  recorded_at: string;
+  revoked_at: string | null;
+  revoked_by: string | null;
+  revoked_because: string | null;
+}
+
+export interface LinesCardProps {
+  visit: Visit;
+  /** The latest first. */
+  lines: readonly ShownLine[];
+  /** The number of lines; `lines` may have fewer. */
+  lineCount: number;
+  /** The tenant and month of the form, if a link names them. */
+  preset: { workspace: string | undefined; tenant: string | undefined; period: string };
+  workspaces: readonly { id: string; name: string }[];
+}
+
+/** Returns the name of the form that revokes a line. */
+export function revokeForm(lineId: bigint | number | string): string {
+  return `revoke ${lineId}`;
+}
+
+/** The manual lines, the latest first, with forms that add and revoke. */
+export function LinesCard({ visit, lines, lineCount, preset, workspaces }: LinesCardProps) {
+  const heads = [{ label: 'Tenant' }, { label: 'Month' }, { label: 'Amount', number: true }, { label: 'Reason' }];
+  const note =
+    lineCount > lines.length ? `the latest ${lines.length} of ${formatInteger(lineCount)}` : 'fees and credit notes';
+  return (
+    <Card title="Manual lines" note={note}>
+      {lines.length === 0 ? (
+        <Empty>No manual lines.</Empty>
+      ) : (
+        <Table label="Manual lines" heads={heads}>
+          {lines.map((line) => (
+            <LineRow key={line.line_id} visit={visit} line={line} />
+          ))}
+        </Table>
+      )}
+      {may(visit, addLine) ? (
+        <details class="inside" open={visit.draft?.form === LINE_FORM || preset.tenant !== undefined}>
+          <summary>Add a line</summary>
+          <AddForm visit={visit} preset={preset} workspaces={workspaces} />
+        </details>
+      ) : null}
+    </Card>
+  );
+}
+
+function LineRow({ visit, line }: { visit: Visit; line: ShownLine }) {
+  const { line_id, workspace_id, tenant_id, period, amount, currency, reason, actor, recorded_at, revoked_at } = line;
+  const form = revokeForm(line_id);
+  return (
+    <tr>
+      <th scope="row">
+        <a href={linkTo(tenantLink(workspace_id, tenant_id), { period })}>{tenant_id}</a>
+        <small>{workspace_id}</small>
+      </th>
+      <td class="nowrap">{period}</td>
+      <td class="number">
+        {revoked_at === null ? moneyText({ amount, currency }) : <s>{moneyText({ amount, currency })}</s>}
+      </td>
+      <td>
+        {reason}
+        <small>
+          {actor}, <Time at={recorded_at} />
+        </small>
+        {revoked_at === null ? null : (
+          <small>
+            <Badge tone="quiet">revoked</Badge> {line.revoked_by}: {line.revoked_because}
+          </small>
+        )}
+        {revoked_at === null && may(visit, revokeLine) ? (
+          <details open={visit.draft?.form === form}>
+            <summary class="small">Revoke</summary>
+            <ChangeForm
+              visit={visit}
+              form={form}
+              action={`/money/lines/${line_id}/revoke`}
+              submit="Revoke the line"
+              submitName={`Revoke line ${line_id} of ${tenant_id}`}
+            >
+              <Field name="reason" label="Reason" value={draftValue(visit, form, 'reason')} required maxLength={200} />
+            </ChangeForm>
+          </details>
+        ) : null}
+      </td>
+    </tr>
+  );
+}
+
+function AddForm({ visit, preset, workspaces }: Pick<LinesCardProps, 'visit' | 'preset' | 'workspaces'>) {
+  const value = (field: string) => draftValue(visit, LINE_FORM, field);
+  return (
+    <ChangeForm visit={visit} form={LINE_FORM} action="/money/lines" submit="Add the line" main wide>
+      {workspaces.length < 2 ? null : (
+        <Select
+          name="workspace"
+          label="Workspace"
+          value={value('workspace') ?? preset.workspace ?? workspaces[0]?.id}
+          choices={workspaces.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+      )}
+      <Field name="tenant" label="Tenant id" value={value('tenant') ?? preset.tenant} required maxLength={1024} />
+      <Field
+        name="period"
+        label={`Month, such as ${preset.period}`}
+        value={value('period') ?? preset.period}
+        required
+      />
+      <Field
+        name="amount"
+        label="Amount, such as -12.50 for a credit"
+        value={value('amount')}
+        required
+        maxLength={40}
+      />
+      <Field name="currency" label="Currency" value={value('currency')} required maxLength={3} placeholder="EUR" />
+      <Field name="reason" label="Reason, printed on the statement" value={value('reason')} required maxLength={200} />
+    </ChangeForm>
+  );
+}
+
+/** Says what adding a line has done. */
+export function addedText({
+  tenant_id,
+  period,
+  amount,
+  currency,
+  booked_period,
+}: {
+  tenant_id: string;
+  period: string;
+  amount: string;
+  currency: string;
+  booked_period: string | null;
+}): string {
+  const money = moneyText({ amount, currency });
+  const added = `${money} added for ${tenant_id} in ${monthName(period)}.`;
+  return booked_period === null
+    ? added
+    : `${added} That month is closed: ${monthName(booked_period)} has a correction.`;
+}
