@@ -4,6 +4,7 @@ import type { Config } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { Role } from '../../../src/core/text/roles.ts';
 import type { HttpServerOptions } from '../../../src/daemon/http/server.ts';
+import type { EnqueueSync } from '../../../src/operations/operation.ts';
 import type { Context } from '../../../src/wiring/context.ts';
 import type { World } from '../../commands/world.ts';
 import { queueOfRuns } from '../api/served-api.ts';
@@ -120,12 +121,12 @@ function apiOf(context: Context, clock: Clock): HttpServerOptions['api'] {
 export async function serveConsole(
   world: World,
   some: Partial<HttpServerOptions> = {},
-  { withApi = false }: { withApi?: boolean } = {},
+  { withApi = false, enqueueSync }: { withApi?: boolean; enqueueSync?: EnqueueSync } = {},
 ): Promise<ServedConsole> {
   const sessionClock = { nowMs: 0 };
   const { url, context } = await serveWorld(world, (own, clock) => ({
     apiTokens: () => TOKENS,
-    console: { context: own, publicUrl: () => null },
+    console: { context: own, publicUrl: () => null, ...(enqueueSync === undefined ? {} : { enqueueSync }) },
     ...(withApi ? { api: apiOf(own, clock) } : {}),
     sessionClock: { monotonic: () => sessionClock.nowMs },
     ...some,

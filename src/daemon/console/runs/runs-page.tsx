@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { formatDuration } from '../../../core/text/words.ts';
 import type { WorkspaceLine } from '../../../freshness/workspace-status.ts';
 import { sortWorstFirst } from '../../../freshness/workspace-status.ts';
 import { latestRuns, RUN_STATUSES } from '../../../operations/runs/latest-runs.ts';
 import { requestSync } from '../../../operations/runs/request-sync.ts';
+import { showRun } from '../../../operations/runs/show-run.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import type { LatestRun } from '../../../reports/queries/latest-runs.ts';
 import type { ConsolePages } from '../console-pages.ts';
@@ -11,24 +11,18 @@ import { WORKSPACE_STATES } from '../overview/overview-page.tsx';
 import { readWorkspaces } from '../overview/read-overview.ts';
 import { answerForm } from '../shell/change.ts';
 import { ChangeForm } from '../shell/form.tsx';
-import { linkTo } from '../shell/formats.ts';
+import { linkTo, runLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
-import { Ago, Badge, Card, Empty, Pages, Select, Table, Time, type Tone } from '../shell/parts.tsx';
+import { Ago, Badge, Card, Empty, Pages, Select, Table, Time } from '../shell/parts.tsx';
 import { pageNumber, textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { may, type Visit } from '../shell/visit.ts';
 import { fieldsOf } from '../sign-in/form-guard.ts';
+import { RunPage, statusTone, tookText } from './run-page.tsx';
 
 const RUNS_PER_PAGE = 50;
 
-const STATUS_TONES: Readonly<Record<string, Tone>> = {
-  applied: 'good',
-  running: 'quiet',
-  failed: 'bad',
-  unstable: 'odd',
-};
-
-/** Serves the runs, the latest first. */
+/** Serves the runs, the latest first, and each run. */
 export function addRuns(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, context, probe } = pages;
   app.post('/runs/sync', { config: { access: 'form' } }, (request, reply) => {
@@ -40,6 +34,11 @@ export function addRuns(app: FastifyInstance, pages: ConsolePages): void {
         ? 'A sync is queued.'
         : 'A sync of this workspace waits or is running already.';
     });
+  });
+  app.get('/runs/:run', async (request, reply) => {
+    const { run } = request.params as { run: string };
+    const document = await showRun.run(scopeOf(request), { run_id: run });
+    return sendPage(reply, <RunPage visit={visitOf(request)} document={document} />);
   });
   app.get('/runs', async (request, reply) => {
     const workspace = textOf(request, 'workspace');
@@ -168,22 +167,23 @@ function Selected({ workspace, visit }: { workspace: WorkspaceLine; visit: Visit
 
 function RunRow({ run }: { run: LatestRun }) {
   const { run_id, workspace_id, kind, status, from_period, to_period, started_at, finished_at, error_message } = run;
-  const tookMs = finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
   return (
     <tr>
       <td>
-        <Time at={started_at} />
+        <a href={runLink(run_id)}>
+          <Time at={started_at} />
+        </a>
       </td>
       <th scope="row">
         <a href={linkTo('/runs', { workspace: workspace_id })}>{workspace_id}</a>
         <small>{run_id}</small>
       </th>
       <td>
-        <Badge tone={STATUS_TONES[status] ?? 'odd'}>{status}</Badge>
+        <Badge tone={statusTone(status)}>{status}</Badge>
         <small>{error_message ?? kind}</small>
       </td>
       <td class="wide-only nowrap">{from_period === null ? '' : `${from_period} to ${to_period ?? ''}`}</td>
-      <td class="number wide-only">{tookMs === null ? '' : tookMs < 1000 ? `${tookMs} ms` : formatDuration(tookMs)}</td>
+      <td class="number wide-only">{tookText(started_at, finished_at)}</td>
       <td class="number wide-only">{formatInteger(run.pages)}</td>
       <td class="number wide-only">{formatInteger(run.records)}</td>
       <td class="number">{formatInteger(run.entries)}</td>

@@ -71,6 +71,10 @@ export function tenantLink(workspaceId: string, tenantId: string): string {
   return `/tenants/${encodeURIComponent(workspaceId)}/${encodeURIComponent(tenantId)}`;
 }
 
+export function runLink(runId: string): string {
+  return `/runs/${encodeURIComponent(runId)}`;
+}
+
 export function alertLink(alertId: string): string {
   return `/alerts/${encodeURIComponent(alertId)}`;
 }

@@ -12,6 +12,7 @@ import { MonthChart, type MonthChartData, MonthLegend } from '../shell/month-cha
 import { Badge, Card, Empty, SeverityBadge, Table, Time } from '../shell/parts.tsx';
 import { StatementLinks } from '../shell/statement-links.tsx';
 import type { Visit } from '../shell/visit.ts';
+import { EditCard } from './edit-card.tsx';
 
 interface TenantPageProps {
   visit: Visit;
@@ -49,6 +50,7 @@ export function TenantPage({ visit, data, alerts }: TenantPageProps) {
         </div>
         <div>
           <Documents data={data} />
+          <EditCard visit={visit} data={data} />
           <Alerts alerts={alerts} />
           <Corrections data={data} />
         </div>

@@ -8,8 +8,11 @@ import { readTenantPage } from '../../../reports/page/tenant-data.ts';
 import { latestMonths } from '../../../reports/queries/month-totals.ts';
 import { TENANT_SORTS } from '../../../reports/queries/tenant-ranking.ts';
 import type { ConsolePages } from '../console-pages.ts';
+import { answerForm } from '../shell/change.ts';
+import { tenantLink } from '../shell/formats.ts';
 import { pageNumber, textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
+import { saveTenant, TENANT_FORM } from './edit-card.tsx';
 import { TENANTS_PER_PAGE, type TenantFilters, TenantListPage } from './list-page.tsx';
 import { TenantPage } from './tenant-page.tsx';
 
@@ -17,7 +20,8 @@ const SHOWN_MONTHS = 36;
 const SHOWN_ALERTS = 12;
 
 /** Serves the search of tenants and the page of a tenant. */
-export function addTenants(app: FastifyInstance, { visitOf, scopeOf, context }: ConsolePages): void {
+export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
+  const { visitOf, scopeOf, context } = pages;
   app.get('/tenants', async (request, reply) => {
     const scope = scopeOf(request);
     const filters = readFilters(request.query as Record<string, unknown>, context.clock.now());
@@ -34,6 +38,13 @@ export function addTenants(app: FastifyInstance, { visitOf, scopeOf, context }: 
         workspaces={context.config.workspaces}
         months={months.sort().reverse()}
       />,
+    );
+  });
+  app.post('/tenants/:workspace/:tenant/edit', { config: { access: 'form' } }, (request, reply) => {
+    const place = request.params as { workspace: string; tenant: string };
+    const back = tenantLink(place.workspace, place.tenant);
+    return answerForm({ request, reply, pages, form: TENANT_FORM, back }, (sent) =>
+      saveTenant(sent, context.reader().connection, place),
     );
   });
   app.get('/tenants/:workspace/:tenant', (request, reply) => {
