@@ -78,7 +78,7 @@ export function* writeStatements(
   for (const left of readdirSync(target)) if (/^\..*\.part$/.test(left)) rmSync(join(target, left));
   for (const tenant of tenants()) {
     const { tenant_id, external_ref, totals, statement_number = null } = tenant;
-    const name = `${slug(tenant_id)}-${idKey(`${workspace_id}\0${tenant_id}`)}`;
+    const name = fileName(workspace_id, tenant_id);
     const missing = formats.filter((format) => state !== 'closed' || !isWhole(join(target, `${name}.${format}`)));
     const statement = missing.length === 0 ? null : statementOfTenant(begin, tenant, end);
     for (const format of missing) {
@@ -93,6 +93,15 @@ export function* writeStatements(
     if (totals.length === 0) yield { ...common, invoice_number: null, amount: null, currency: null };
     onTenant(formats.length - missing.length);
   }
+}
+
+/** Returns the path of a tenant's statement in an archive, without its extension. */
+export function statementFileName(workspaceId: string, tenantId: string): string {
+  return `${slug(workspaceId)}-${idKey(workspaceId)}/${fileName(workspaceId, tenantId)}`;
+}
+
+function fileName(workspaceId: string, tenantId: string): string {
+  return `${slug(tenantId)}-${idKey(`${workspaceId}\0${tenantId}`)}`;
 }
 
 const SLUG_LENGTH = 40;

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { type ClientRequest, type IncomingHttpHeaders, request } from 'node:http';
 import type { Config } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -76,6 +77,14 @@ export class Visitor {
     });
     sent.end(Buffer.from(await encoded.arrayBuffer()));
     return this.#answer(sent);
+  }
+
+  /** Saves a download to a file. */
+  async save(path: string, file: string): Promise<void> {
+    const sent = request(`${this.url}${path}`, { headers: { cookie: this.cookie ?? '' } });
+    sent.end();
+    const [response] = await once(sent, 'response');
+    await writeFile(file, response);
   }
 
   async ask(path: string, { method = 'GET', headers = {}, form }: Question = {}): Promise<Answer> {

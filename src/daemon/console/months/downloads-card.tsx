@@ -1,5 +1,6 @@
 import { linkTo } from '../shell/formats.ts';
-import { Card, Table } from '../shell/parts.tsx';
+import { Card, Table, Time } from '../shell/parts.tsx';
+import type { MadeBundle } from './zip-routes.ts';
 
 const FORMATS = ['csv', 'xlsx', 'parquet'] as const;
 const FORMAT_LABELS: Readonly<Record<(typeof FORMATS)[number], string>> = {
@@ -18,8 +19,16 @@ const VIEWS: readonly { view: string; label: string; about: string }[] = [
   { view: 'closes', label: 'Closes', about: 'who closed and reopened it, and when' },
 ];
 
+interface DownloadsCardProps {
+  period: string;
+  /** A workspace has closed the month, so there is something to prove. */
+  hasClosed: boolean;
+  /** The latest bundle since the daemon started; null if there is none. */
+  bundle: MadeBundle | null;
+}
+
 /** Documents and files of a month. */
-export function DownloadsCard({ period }: { period: string }) {
+export function DownloadsCard({ period, hasClosed, bundle }: DownloadsCardProps) {
   return (
     <Card title="Downloads">
       <ul class="links">
@@ -27,6 +36,26 @@ export function DownloadsCard({ period }: { period: string }) {
           <a href={`/months/${period}/statements`}>Statements</a>{' '}
           <span class="quiet">for each tenant, with a proof once the month is closed</span>
         </li>
+        <li>
+          <a href={`/months/${period}/statements.zip`} download={`statements-${period}.zip`}>
+            All statements (ZIP)
+          </a>{' '}
+          <span class="quiet">a page to send for each tenant</span>
+        </li>
+        {hasClosed ? (
+          <li>
+            <a href={`/months/${period}/bundle.zip`} download={`month-end-${period}.zip`}>
+              Auditor's bundle (ZIP)
+            </a>{' '}
+            <span class="quiet">everything that is closed, with a program that verifies it</span>
+          </li>
+        ) : null}
+        {bundle === null ? null : (
+          <li class="small">
+            Digest of the bundle made <Time at={new Date(bundle.madeAtMs).toISOString()} />:{' '}
+            <code>{bundle.digest}</code>. Send it to the auditor separately from the file.
+          </li>
+        )}
       </ul>
       <Table label="Files" heads={[{ label: 'File' }, { label: 'Content', wide: true }, { label: 'Format' }]}>
         {VIEWS.map(({ view, label, about }) => (

@@ -12,6 +12,7 @@ import { Badge, Card, Field, Table, Tile, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
 import { DownloadsCard } from './downloads-card.tsx';
 import { ReconcileCard, type RecordedReconciliation } from './reconcile-card.tsx';
+import type { MadeBundle } from './zip-routes.ts';
 
 export const MONTH_FORM = 'month';
 
@@ -20,12 +21,13 @@ interface MonthPageProps {
   plan: MonthEnd;
   workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name'>[];
   recorded: readonly RecordedReconciliation[];
+  bundle: MadeBundle | null;
 }
 
 const STATES: Readonly<Record<MonthEndWorkspace['state'], Tone>> = { closed: 'good', ready: 'odd', blocked: 'bad' };
 
 /** Answers: what can be closed, what blocks the rest and how is it cleared, and how does the month compare with the last? */
-export function MonthPage({ visit, plan, workspaces, recorded }: MonthPageProps) {
+export function MonthPage({ visit, plan, workspaces, recorded, bundle }: MonthPageProps) {
   const { period } = plan;
   const inState = (state: MonthEndWorkspace['state']) => plan.workspaces.filter((each) => each.state === state).length;
   return (
@@ -49,7 +51,7 @@ export function MonthPage({ visit, plan, workspaces, recorded }: MonthPageProps)
       </div>
       <Workspaces visit={visit} plan={plan} names={new Map(workspaces.map(({ id, name }) => [id, name]))} />
       <ReconcileCard visit={visit} period={period} workspaces={workspaces} recorded={recorded} />
-      <DownloadsCard period={period} />
+      <DownloadsCard period={period} hasClosed={inState('closed') > 0} bundle={bundle} />
       {plan.money.map((sum) => (
         <Changes key={sum.currency} sum={sum} />
       ))}

@@ -17,6 +17,7 @@ import { MONTH_FORM, MonthPage } from './month-page.tsx';
 import { periodOf } from './period-of.ts';
 import { recordedReconciliations } from './reconcile-routes.tsx';
 import { STATEMENTS_PER_PAGE, StatementsPage } from './statements-page.tsx';
+import { addArchives } from './zip-routes.ts';
 
 const MONTHS_PER_PAGE = 12;
 const SHOWN_REFUSALS = 3;
@@ -24,6 +25,7 @@ const SHOWN_REFUSALS = 3;
 /** Serves the list of months, and a month's end with its forms. */
 export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, context } = pages;
+  const bundles = addArchives(app, pages);
   app.get('/months', async (request, reply) => {
     const openMonth = periodAt(context.clock.now());
     const wanted = textOf(request, 'until') ?? openMonth;
@@ -44,7 +46,13 @@ export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
     const { workspaces } = context.config;
     return sendPage(
       reply,
-      <MonthPage visit={visitOf(request)} plan={plan} workspaces={workspaces} recorded={recorded} />,
+      <MonthPage
+        visit={visitOf(request)}
+        plan={plan}
+        workspaces={workspaces}
+        recorded={recorded}
+        bundle={bundles.get(period) ?? null}
+      />,
     );
   });
   app.get('/months/:period/statements', async (request, reply) => {
