@@ -7,7 +7,7 @@ export interface UsageLevel {
   days: number;
   /** Credits on a day of weight 1. */
   rate: number;
-  /** Rate to fall back to if the change was a short burst or pause. */
+  /** The rate nearest to the previous one that the subject may still return to; `rate` once the change is certain. */
   back: number;
 }
 
@@ -25,8 +25,11 @@ const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
 const MAX_OF_WAY = 0.75;
-/** A level this short (days) may be a burst. */
-const BURST_DAYS = 2;
+/** A level this short (days) may be a burst or a pause, and end. */
+const MAX_BURST_DAYS = 10;
+/** A burst may have ended unnoticed while its level is younger than this (days): the latest days show it. */
+const YOUNG_DAYS = 28;
+const LATEST_DAYS = 4;
 /** Half-life, in days, of the weights of past days. */
 const LONG_HALF_LIFE = 90;
 const SHORT_HALF_LIFE = 10;
@@ -47,7 +50,11 @@ export function regimeOf(days: readonly number[], week: WeekdayProfile): UsageLe
   const before = fadingRate(days, week, { from: at, to: days.length, halfLife });
   const since = fadingRate(days, week, { from: 0, to: at, halfLife });
   const rate = sums.between(0, at).weight >= YOUNG_WEIGHT ? since : (since + before) / 2;
-  return { days: at, rate, back: at <= BURST_DAYS || rate === 0 ? before : rate };
+  if (at <= MAX_BURST_DAYS || rate === 0) return { days: at, rate, back: before };
+  const latest = sums.rate(0, LATEST_DAYS);
+  if (at > YOUNG_DAYS || latest === null) return { days: at, rate, back: rate };
+  const [low, high] = [Math.min(before, rate), Math.max(before, rate)];
+  return { days: at, rate, back: Math.min(high, Math.max(low, latest)) };
 }
 
 /** The latest lasting change of a daily rate. */

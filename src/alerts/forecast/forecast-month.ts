@@ -1,5 +1,5 @@
 import { forecastOf, type UsageForecast } from './forecast.ts';
-import { forecastByHabit, hasFewActiveDays, isIntermittent } from './intermittent.ts';
+import { forecastByHabit, isIntermittent } from './intermittent.ts';
 import { withoutShared } from './shared-factor.ts';
 import type { TenantSample } from './tenant-sample.ts';
 import type { UsageHistory } from './usage-history.ts';
@@ -21,11 +21,11 @@ export function forecastMonth(usageHistory: UsageHistory, month: OpenMonth): Usa
   if (current === null) return null;
   const past = usageHistory.of(periodKey, tenantKey);
   if (tenantKey === null) return forecastOf(current, past);
-  if (hasFewActiveDays(past.days)) {
-    const days = usageHistory.habitDays(tenantKey);
+  const days = usageHistory.habitDays(tenantKey);
+  if (isIntermittent(days)) {
     const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
     const left = Math.max(0, past.lengths[0] - past.elapsed);
-    const byHabit = isIntermittent(days) ? forecastByHabit(current, { days, left, others }) : null;
+    const byHabit = forecastByHabit(current, { days, left, others });
     if (byHabit !== null) return byHabit;
   }
   const own = withoutShared(past, sample.factors());

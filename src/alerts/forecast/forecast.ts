@@ -3,22 +3,22 @@ import { type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
 
-/** Forecast of the credits of an open month: `low` and `high` are its 6% and 94% quantiles, or 10% and 90% by habits. */
+/** Forecast of the credits of an open month: `low` and `high` are its 5% and 97% quantiles, or 7% and 93% by habits. */
 export interface Forecast {
   low: bigint;
   likely: bigint;
   high: bigint;
 }
 
-/** A forecast with the credits that are almost certainly reached; null with too few days. */
+/** A forecast with the credits that are almost certainly reached; null with too short a past. */
 export interface UsageForecast extends Forecast {
   sure: bigint | null;
 }
 
-const LOW = 0.06;
-const HIGH = 0.94;
-/** The month stays below `sure` in one of five cases. */
-const SURE = 0.2;
+const LOW = 0.05;
+const HIGH = 0.97;
+/** The month stays below `sure` in one of four cases, and if a recent rise ends. */
+const SURE = 0.25;
 /** Nothing is sure after fewer days, and that they differ little may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;
@@ -40,6 +40,7 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   const ahead = weightAhead(week, left);
   const rest = byMonth ?? regime.rate * ahead;
   const back = regime.rate === 0 ? regime.back * ahead : (rest * regime.back) / regime.rate;
+  const most = Math.max(rest, back, restOfGrowth(days, left));
   const factors = factorsOf(days, { left, noise, regime });
   const inBursts = noise >= BURSTY && byMonth === null && regime.days === days.length;
   const early = inBursts ? Math.max(0, Number(current) - shared.credits - regime.rate * elapsed) : 0;
@@ -50,9 +51,25 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   return {
     low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW))),
     likely: reached(rest, 1),
-    high: reached(Math.max(rest, back) * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH))),
-    sure: isFew ? null : reached(rest, quantile(factors, SURE)),
+    high: reached(most * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH))),
+    sure: isFew ? null : reached(Math.min(rest, back), quantile(factors, SURE)),
   };
+}
+
+/** A tenant with a shorter past (days) may still be growing into the service. */
+const NEW_DAYS = 60;
+/** It grows if the newer half of its latest days exceeds the older one by this factor. */
+const GROWTH_DAYS = 28;
+const MIN_GROWTH = 1.25;
+
+/** Returns the rest of the month of a new tenant that goes on growing as it does; 0 for other tenants. */
+function restOfGrowth(days: readonly number[], left: number): number {
+  const half = Math.floor(Math.min(GROWTH_DAYS, days.length) / 2);
+  if (days.length >= NEW_DAYS || half === 0) return 0;
+  const [newer, older] = [usedBetween(days, 0, half) / half, usedBetween(days, half, 2 * half) / half];
+  if (newer < older * MIN_GROWTH) return 0;
+  const growthADay = (newer - older) / half;
+  return left * (newer + (growthADay * (half + left)) / 2);
 }
 
 /**

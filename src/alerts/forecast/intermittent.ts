@@ -25,8 +25,8 @@ const MIN_NEIGHBOURS = 5;
 /** How much less than in full a tenant's own level is scaled to its current one, for a level known from a single active day. */
 const LEVEL_SHRINKAGE = 0.7;
 
-const LOW = 0.1;
-const HIGH = 0.9;
+const LOW = 0.07;
+const HIGH = 0.93;
 
 /** Returns whether a tenant pauses out of habit: twice or more, for two weeks or more, between days of use. */
 export function pausesByHabit(days: readonly number[]): boolean {
@@ -38,9 +38,13 @@ export function pausesByHabit(days: readonly number[]): boolean {
   return pauses >= MIN_HABITUAL_PAUSES;
 }
 
-/** Returns whether a tenant with a past is active on too few days to have a rate. `days`: credits a day, latest first. */
+/**
+ * Returns whether a tenant is forecast by its habits: it pauses out of habit, or has a past and is active on too few days
+ * to have a rate. `days`: credits a day, latest first.
+ */
 export function isIntermittent(days: readonly number[]): boolean {
-  return hasFewActiveDays(days) && days.slice(RECENT_DAYS).some((credits) => credits > 0);
+  if (hasFewActiveDays(days)) return days.slice(RECENT_DAYS).some((credits) => credits > 0);
+  return pausesByHabit(days);
 }
 
 /** Returns whether the latest 28 days have too few active ones for a rate; a new tenant and one that returns have, too. */
@@ -61,7 +65,8 @@ export function forecastByHabit(
   const now = stretchAt(days, 0);
   const ahead = Math.max(1, Math.round(left));
   const moments = momentsOf(days, now, { ahead, isOwn: true });
-  if (moments.length < NEIGHBOUR_WEIGHT) {
+  const isOwnPast = moments.length >= NEIGHBOUR_WEIGHT;
+  if (!isOwnPast) {
     for (const other of others()) moments.push(...momentsOf(other, now, { ahead, isOwn: false }));
   }
   if (moments.length < MIN_NEIGHBOURS) return null;
@@ -69,8 +74,8 @@ export function forecastByHabit(
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
   const low = reached(LOW);
-  // Habits are less certain than a rate: a limit counts as reached only in nine of ten cases.
-  return { low, likely: reached(0.5), high: reached(HIGH), sure: low };
+  // Habits are less certain than a rate, and those of other tenants say nothing for sure.
+  return { low, likely: reached(0.5), high: reached(HIGH), sure: isOwnPast ? low : null };
 }
 
 /** How a tenant was active up to a moment: the stretch without a pause of a week, and the pause before it. */

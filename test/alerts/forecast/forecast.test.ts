@@ -83,10 +83,39 @@ describe('the forecast of a month', () => {
     expectNear(said(long, 10).likely, 500 + 25 * 500, 4);
   });
 
-  it('includes the previous rate while a new rate is at most two days old', () => {
-    const since = (days: number) => said([...uneven(100 - days), ...uneven(days, 500)], 10);
-    expectNear(since(2).low, 800 + 2 * 500 + 20 * 100, 15);
-    expect(since(3).low).toBeGreaterThan(700 + 3 * 500 + 20 * 350);
+  it('includes the previous rate while a new rate is at most ten days old', () => {
+    const since = (days: number) => said([...uneven(100 - days), ...uneven(days, 500)], 15);
+    for (const days of [2, 6, 10]) {
+      const { low, sure } = since(days);
+      const returned = (15 - days) * 100 + days * 500 + 15 * 100;
+      expectNear(low, returned, 15);
+      expect(sure).toBeLessThan(returned * 1.05);
+    }
+    expect(since(12).low).toBeGreaterThan(300 + 12 * 500 + 15 * 250);
+    expect(since(12).sure).toBeGreaterThan(300 + 12 * 500 + 15 * 400);
+  });
+
+  it('includes the rate of the latest four days while a new rate is at most four weeks old', () => {
+    // Noisy days, of which the rise ended four days ago without a change that is beyond chance.
+    const noisy = (count: number, credits: number) =>
+      even(count, credits).map((c, day) => c * (day % 2 === 0 ? 0.4 : 1.6));
+    const { low, sure, likely } = said([...noisy(80, 100), ...noisy(14, 400), ...noisy(4, 150)], 18);
+    const used = 14 * 400 + 4 * 150;
+    expect(likely).toBeGreaterThan(used + 12 * 250);
+    expect(low).toBeLessThan(used + 12 * 150);
+    expect(sure).toBeLessThan(used + 12 * 150);
+  });
+
+  it('includes that a tenant of less than two months goes on growing', () => {
+    const growing = (count: number) => Array.from({ length: count }, (_, day) => 10 * (day + 1));
+    const final = (count: number) =>
+      growing(count + 15)
+        .slice(count - 15)
+        .reduce((sum, used) => sum + used, 0);
+    expect(said(growing(30), 15).high).toBeGreaterThanOrEqual(final(30));
+    expect(said(even(30), 15).high).toBeLessThan(15 * 100 + 15 * 150);
+    // A tenant of long standing has months to show what it does.
+    expect(said([...even(60, 0.1), ...growing(30)], 15).high).toBeLessThan(final(30));
   });
 
   it('includes the previous rate during a pause', () => {

@@ -15,6 +15,12 @@ describe('an intermittent tenant', () => {
     expect(isIntermittent(history((day) => day < 5 || day > 40, 1))).toBe(true);
   });
 
+  test('remains one while it works every day, if it pauses by habit', () => {
+    expect(isIntermittent(history((day) => day % 50 < 28, 1))).toBe(true);
+    // A single pause is no habit.
+    expect(isIntermittent(history((day) => day < 28 || day > 50, 1))).toBe(false);
+  });
+
   test('pauses by habit after two pauses of two weeks between days of use', () => {
     expect(pausesByHabit(history((day) => day % 20 === 0, 1))).toBe(true);
     expect(pausesByHabit(history((day) => day < 20 || day > 60, 1))).toBe(false);
@@ -55,9 +61,12 @@ describe('an intermittent tenant', () => {
     expect(Number(forecastByHabit(300n, { days, left: 20, others })?.likely)).toBeGreaterThanOrEqual(700);
   });
 
-  test('reaches a limit only by the low end of its range', () => {
+  test('reaches a limit only by the low end of its range, and never by the past of others', () => {
     const days = history((day) => (day + 7) % 40 < 10, 100);
     const forecast = forecastByHabit(300n, { days, left: 20, others: nobody });
     expect(forecast?.sure).toBe(forecast?.low);
+    const short = history((day) => day < 3, 100, 40);
+    const others = () => [history((day) => (day + 7) % 40 < 10, 200)];
+    expect(forecastByHabit(300n, { days: short, left: 20, others })?.sure).toBeNull();
   });
 });
