@@ -36,6 +36,8 @@ const PIPE = { pipe: true };
 /** Gives the examples of each command by its words. `demo` has none: its clock is the machine's. */
 export async function playExamples() {
   seedChance();
+  // The daemon ends its process a moment after it has stopped; here other examples follow.
+  process.exit = () => undefined;
   const folder = mkdtempSync(join(tmpdir(), 'usage-ledger-examples-'));
   const receiver = await startReceiver();
   let nowMs = BEGIN;
