@@ -13,7 +13,7 @@ import type { FeedbackRequest } from './state/feedback.ts';
 
 /** A person's acknowledgement of an alert. */
 export interface AcknowledgeRequest {
-  /** The id of an alert, or of a message: then all of its alerts. */
+  /** The id of an alert, or the id of a message, which stands for all of its alerts. */
   alertId: string;
   by: string;
   note: string | null;
@@ -61,7 +61,7 @@ export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeReque
     .immediate();
 }
 
-/** Finds the alerts of an id. Refuses those of a retired workspace: nobody would see the change. */
+/** Finds the alerts of an id. Throws `workspace_ended` for a retired workspace, because nobody would see the change. */
 function alertsHere(connection: LedgerDb, alertId: string): ReturnType<typeof requireAlerts> {
   const known = requireAlerts(connection, alertId);
   for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey)))

@@ -38,9 +38,9 @@ export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by,
 }
 
 /**
- * Withdraws the pending notifications of a workspace, or with null those about the whole ledger, and the messages about
- * nothing else: another ledger has and sends the same. Runs inside the caller's transaction. Returns the number of
- * withdrawn notifications.
+ * Withdraws the pending notifications of a workspace, or of the ledger itself (null), and the messages that contain
+ * nothing else. Used when another ledger continues, which has the same notifications and sends them. Runs inside the
+ * caller's transaction. Returns the number of withdrawn notifications.
  */
 export function withdrawMessages(connection: LedgerDb, workspaceKey: number | null, nowMs: number): number {
   const isOwn = 'alert_key IN (SELECT alert_key FROM alerts WHERE workspace_key IS @workspaceKey)';
@@ -51,7 +51,7 @@ export function withdrawMessages(connection: LedgerDb, workspaceKey: number | nu
      WHERE due_at IS NOT NULL GROUP BY delivery_key HAVING max(${isOwn}) = 1`,
   );
   for (const { isWhole, ...delivery } of underWay.all({ workspaceKey }) as UnderWay[]) {
-    // A message that includes other alerts is composed again if no receiver can have it.
+    // A message that also contains other alerts is composed again, unless a receiver may already have it.
     moveDelivery(connection, delivery, isWhole === 1 ? 'withdraw' : 'outdated', isoTime(nowMs));
   }
   connection

@@ -33,7 +33,7 @@ import { readSnapshot } from './state/rule-snapshot.ts';
 
 export interface RunAlertSettings {
   rules: AlertSettings;
-  /** Rules speak of the current period and this many before it, at least of one. */
+  /** Rules judge the current period and this many earlier ones, at least one. */
   lookbackPeriods: number;
   /** A period's figures have settled this many hours after its end. */
   settleHours: number;
@@ -42,7 +42,7 @@ export interface RunAlertSettings {
 interface EvaluationSources {
   /** The channels that are notified. */
   routes: readonly ChannelRoute[];
-  /** History that a replay keeps in memory. */
+  /** History that a replay keeps in memory; absent in a normal run. */
   kept?: KeptHistory | undefined;
   priceOf?: CreditPricer | null;
 }
@@ -93,7 +93,7 @@ interface Evaluating {
   book: AlertBook;
   kept: KeptHistory | undefined;
   priceOf: CreditPricer | null;
-  /** Rules that have thrown in this run: they are not asked again. */
+  /** Rules that threw in this run. They are not evaluated again. */
   faults: Faults;
 }
 
@@ -133,7 +133,8 @@ class RunEvaluation {
   }
 
   evaluate(): void {
-    // Alerts that a complete run disproves end first: they would inhibit the results of the same run.
+    // A complete run proves that the workspace can be read, so alerts about failed reading end first. Otherwise they
+    // would inhibit the results of this run.
     for (const alert of this.#open) {
       if (stopsReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
     }
@@ -143,7 +144,8 @@ class RunEvaluation {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
       this.#inPeriod(look);
-      // A rule that threw looks again at all tenants: in the first run in which it does not throw.
+      // A period with a rule that threw is not marked as settled: the next run without an error evaluates all of its
+      // tenants again.
       if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
     this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') !== true));
@@ -155,7 +157,7 @@ class RunEvaluation {
     this.#reconsider(rules);
   }
 
-  /** Skips a rule that threw in this run, so that its alerts stay unchanged. */
+  /** Evaluates one rule unless it threw in this run: then its alerts stay unchanged. */
   #of<T>(name: RuleName, look: (rule: Detection) => T): T | null {
     const rule = usageRule(name)?.detection;
     return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
@@ -194,7 +196,10 @@ class RunEvaluation {
     }
   }
 
-  /** Judges a tenant, or of a workspace a period; without an open alert it matters only when the rule holds. */
+  /**
+   * Judges a tenant, or the whole workspace if the subject is a period. Without an open alert, a result is recorded
+   * only if the rule holds.
+   */
   #judge(rule: RuleName, subject: TenantFacts | number, before?: UsageFigures): void {
     const { periodKey, tenantKey } = typeof subject === 'number' ? { periodKey: subject, tenantKey: null } : subject;
     const open = this.#openByKey.get(subjectKey({ rule, periodKey, tenantKey }));
@@ -236,7 +241,10 @@ class RunEvaluation {
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
 
-  /** Reports whether an alert's period left the window. For comparisons of readings, its last change counts, too. */
+  /**
+   * Reports whether an alert's period has left the window. For rules that compare two readings, the month of its last
+   * change counts as well.
+   */
   #isForgotten(kind: UsageKind | null, alert: StoredAlert, periodKey: number): boolean {
     const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
     return Math.max(periodKey, kind?.compares === 'readings' ? changedIn : periodKey) < this.#periods.oldest;
@@ -246,7 +254,7 @@ class RunEvaluation {
     const key = subjectKey(seen);
     this.#seen.add(key);
     const open = this.#openByKey.get(key);
-    // A change that the service reverts and repeats every night is notified once.
+    // A service may revert and repeat a change every night; the alert stays open, so that it is notified once.
     const isEnd = usageKind(seen.rule)?.compares === 'readings' && seen.judgement.verdict === 'clear';
     const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
     this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
@@ -266,7 +274,7 @@ function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject):
   return `${rule}.${periodKey}.${tenantKey}.${cause}`;
 }
 
-/** Judges a tenant, or a workspace in a period; null if the rule has no result. */
+/** Evaluates a rule for a tenant or a workspace in a period; null if the rule has no result. */
 export function askRule(
   context: RuleContext,
   rule: RuleName,
@@ -311,7 +319,7 @@ function createRepeats(
   return ({ alertKey, periodKey, tenantKey }) => {
     if ((timesFired(connection).get({ alertKey })?.times ?? 0) < 2) return false;
     const runKey = lastChange(connection).get({ periodKey, tenantKey })?.runKey;
-    // A run that is under way has no time yet.
+    // A run in progress has no end yet, so its changes count as made now.
     const changedMs = runKey === undefined ? null : usageHistory.endOf(runKey);
     return (ageMs(changedMs, nowMs) ?? 0) < STANDS_AFTER_MS;
   };

@@ -33,16 +33,16 @@ export function evaluateFailure(
 }
 
 /**
- * Raises `sync_stale` for workspaces without a recent complete run; the next complete run resolves it. Runs in one
- * transaction and writes nothing if nothing changed. It takes the write lock first, because SQLite refuses to write
- * based on a read that another process made outdated.
+ * Raises `sync_stale` for workspaces without a recent complete run; the next complete run ends it. Takes the write
+ * lock before reading, because SQLite refuses to upgrade a transaction whose reading another process made outdated.
+ * Writes nothing if nothing changed.
  */
 export function evaluateStale(
   connection: LedgerDb,
   workspaces: readonly StaleCheck[],
   notifying: Notifying,
 ): RunAlerts {
-  // A workspace that never began a run is not in the ledger yet.
+  // A workspace without any run is not in the ledger yet, but its alert needs a row.
   const rowOf = (workspaceId: string) =>
     findWorkspace(connection, workspaceId) ?? upsertWorkspace(connection, { workspaceId, name: workspaceId });
   const raiseAll = connection.transaction(() =>
@@ -67,7 +67,7 @@ const isFailing = prepared((db) => {
 
 /**
  * Raises an alert about a job of the ledger, or ends it if `detail` is null. Writes nothing if nothing changed.
- * `alreadySent` are the messages that channels received while the ledger could not be written.
+ * `alreadySent` contains the messages that channels received while the ledger could not be written.
  */
 export function evaluateJob(
   connection: LedgerDb,

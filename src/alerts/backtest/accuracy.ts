@@ -23,7 +23,7 @@ interface ForecastAccuracy {
   forecastToActual: number | null;
 }
 
-/** Reads it from a ledger in which the history has been replayed. */
+/** Computes the accuracy from a ledger in which the history was replayed. */
 export function readAccuracy(
   connection: LedgerDb,
   { from, to }: { from: Period; to: Period },

@@ -30,7 +30,7 @@ export interface BacktestAlert {
   level: Level | null;
   /** ISO-8601 UTC. */
   firstFiredAt: string | null;
-  /** That each channel would have got, the end of the alert included. */
+  /** Messages that each channel would have received about it, including its end. */
   notifications: number;
   label: FeedbackLabel | null;
 }
@@ -41,7 +41,7 @@ export interface Backtest {
   accuracy: Accuracy;
 }
 
-/** For so long at a time nothing else gets a turn: a stop signal, a progress bar. */
+/** The replay runs this long before it lets other work run, such as a stop signal or the progress bar. */
 const TURN_MS = 50;
 
 /**
@@ -85,7 +85,7 @@ function keyOf({ rule, tenantId, period }: BacktestAlert): string {
   return JSON.stringify([rule, tenantId, period]);
 }
 
-/** Reads the alerts of the replay, without those of the first run: it only records a baseline. */
+/** Reads the alerts of the replay, except those of the first run, which only records a baseline. */
 function readNotified(connection: LedgerDb, { from, to }: Window): BacktestAlert[] {
   return connection
     .prepare(

@@ -25,16 +25,16 @@ export interface RecordedLink {
   action: 'run' | 'close' | 'reopen';
   /** ISO-8601 UTC. */
   at: string;
-  /** Zero unless `action` is `run`. */
+  /** 0 unless `action` is `run`. */
   runKey: number;
   runId: string;
   /** The periods that the run covered, both included; null is no limit. */
   fromPeriod: string | null;
   toPeriod: string | null;
-  /** Its entries lie together; null when it has none. */
+  /** The first of the event's entries, whose ids follow each other; null without entries. */
   firstEntryId: number | null;
   entries: number;
-  /** Zero unless a period was closed or reopened. */
+  /** 0 unless a period was closed or reopened. */
   periodKey: number;
 }
 

@@ -102,11 +102,11 @@ export class Replica {
     const { connection } = this;
     const { ledger, history } = this.#source;
     migrateInMemory(connection);
-    // Without a journal, the writes of a rule that throws could not be rolled back.
+    // Without a journal, SQLite could not roll back the writes of a rule that throws.
     connection.pragma('journal_mode = MEMORY');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
     for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(history.workspaceKey);
-    // A period is known from the first record or booking in it on; by then no run has covered, settled or closed it.
+    // A period may be copied as soon as it has a record: at that time no run has covered, settled or closed it.
     const periods = (where: string) =>
       copy('periods', where, 'period_key, workspace_key, period, period_start, period_end');
     return {

@@ -1,12 +1,12 @@
 import type { DeliveryResult } from './channel.ts';
 
-/** Reads the body of a 2xx response from a receiver that reports failures there; null: delivered. */
+/** Reads the body of a 2xx response from a receiver that reports failures in the body; null: delivered. */
 export type ReadBody = (body: string) => Failure | null;
 
-/** A failure reported in the body: the status it stands for, or a delivery result. */
+/** A failure that the body reports: either the HTTP status that it amounts to, or the result of the delivery. */
 export type Failure = { reason: string; status: number } | Exclude<DeliveryResult, { outcome: 'delivered' }>;
 
-/** Documented for Teams: the status of its endpoint comes inside the text of an answer of 200. */
+/** Teams answers 200 even if its endpoint failed; the text contains the endpoint's status, as Microsoft documents. */
 const TEAMS_FAILURE = /delivery failed with error/i;
 const TEAMS_STATUS = /HTTP error (\d{3})\b/i;
 const THROTTLED = /\b429\b|throttl|too many requests|rate.?limit/i;
@@ -26,7 +26,7 @@ export function readTeamsBody(body: string): Failure | null {
   return { reason: 'HTTP 200, and the workflow reports an error in its body', status };
 }
 
-/** Errors of Slack's incoming webhooks and of its Web API that pass by themselves. */
+/** Errors of Slack's incoming webhooks and Web API that are temporary. */
 const SLACK_PASSING: readonly string[] = [
   'rate_limited',
   'ratelimited',
@@ -38,7 +38,7 @@ const SLACK_PASSING: readonly string[] = [
   'request_timeout',
   'team_added_to_org',
 ];
-/** Errors that end after a person grants the app a permission or corrects the channel's address. */
+/** Remedies for errors of Slack that persist until a person grants a permission or corrects the channel's address. */
 const SLACK_REMEDIES: Readonly<Record<string, string>> = {
   action_prohibited: 'let an administrator of the workspace allow the app to post there',
   posting_to_general_channel_denied: 'let an administrator allow the app to post there, or choose another channel',
@@ -56,7 +56,10 @@ const SLACK_REMEDIES: Readonly<Record<string, string>> = {
   missing_scope: 'give the app the scope `incoming-webhook` or `chat:write`',
 };
 
-/** The answer of Slack: `ok` from an incoming webhook, `{"ok":true}` from the Web API; anything else is none of Slack. */
+/**
+ * Reads a response of Slack: an incoming webhook answers `ok`, the Web API `{"ok":true}`. Any other body did not come
+ * from Slack.
+ */
 export function readSlackBody(body: string): Failure | null {
   const text = body.trim();
   const json = jsonOf(text);

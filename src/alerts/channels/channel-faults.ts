@@ -6,10 +6,13 @@ import { evaluateJob } from '../evaluate-system.ts';
 import type { Notifying } from '../pipeline/route.ts';
 import { isOpenAlert } from '../state/alert-store.ts';
 
-/** Begins the cause of an alert about a channel. */
+/** Prefix of the cause of an alert about a channel. */
 const OF_CHANNEL = 'channel:';
 
-/** Raises the alert about a channel that fails, for the reason given, or with null ends it. Inside the caller's transaction. */
+/**
+ * Raises the alert about a failing channel, with the reason, or ends it if the reason is null. Runs inside the
+ * caller's transaction.
+ */
 export function reportChannelHealth(
   connection: LedgerDb,
   { channel, reason }: { channel: string; reason: string | null },

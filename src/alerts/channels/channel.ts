@@ -1,4 +1,4 @@
-/** A notification on its way: the payload is sent byte for byte as it was stored. */
+/** A notification to be sent. The payload is sent byte for byte as it is stored. */
 export interface ChannelMessage {
   notificationId: string;
   payload: string;

@@ -13,7 +13,7 @@ export interface ChannelReport {
   says: 'works' | 'fails' | 'disabled';
 }
 
-/** The deliveries as a sender sees them; all but `whyDisabled` runs in the ledger's writer. */
+/** What a sender needs from the ledger. All functions except `whyDisabled` run in the writer thread. */
 export interface DeliveryAccess {
   whyDisabled(channel: string): string | null;
   claim(request: { notificationId: string; nowMs: number }): Promise<ClaimedDelivery | null>;
@@ -33,11 +33,11 @@ export interface DeliveryDeps {
 export type DeliveryOutcome =
   /** `refused` names the recipients that refused, if there are several. */
   | { state: 'delivered'; refused?: string }
-  /** The message, or a new one about the same alerts, is tried again. */
+  /** Not delivered. The same message, or a new one about the same alerts, is tried after `delayMs`. */
   | { state: 'pending'; attempt: number; delayMs: number; reason: string }
-  /** `disabled`: its channel takes nothing more from now on. */
+  /** Given up. `disabled`: the channel accepts no more messages. */
   | { state: 'dead'; reason: string; channel: string; disabled: boolean }
-  /** Not due, already ended, or in another sender's hands. */
+  /** Nothing was sent: the message is not due, has ended, or another sender is sending it. */
   | { state: 'skipped' };
 
 /**
@@ -77,7 +77,7 @@ async function attemptOnce(
   return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
 }
 
-/** The attempt record and the outcome of one attempt; null: it was cut off. */
+/** The attempt to record and its outcome; `outcome` is null if the attempt was cut off. */
 type Judged = Pick<AttemptRecord, 'event' | 'delayMs' | 'error' | 'tooLarge'> & { outcome: DeliveryOutcome | null };
 
 function judge(
@@ -99,7 +99,7 @@ function judge(
     case 'too_large': {
       const { reason } = result;
       if (members <= 1) return { event: 'rejected', delayMs: 0, error: reason, outcome: dead(reason) };
-      // Its members come again at once, in smaller messages.
+      // The members are sent again at once, in smaller messages.
       const outcome = { state: 'pending' as const, attempt: attempts + 1, delayMs: 0, reason };
       return { event: 'refused', delayMs: 0, error: reason, tooLarge: Buffer.byteLength(payload), outcome };
     }

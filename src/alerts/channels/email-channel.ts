@@ -34,7 +34,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
       return { outcome: 'rejected', reason: 'the notification id cannot stand in a Message-ID' };
     }
     const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs, signal);
-    // Loaded with the first mail only: every command would pay for it at its start.
+    // Loaded with the first mail, because loading it would slow down the start of every command.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(transportOptions(config, deps, limit.signal));
     try {
@@ -70,9 +70,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
   return { name: config.name, type: 'email', deliver };
 }
 
-/**
- * Greets the mail server as a delivery does, up to the login, and sends no mail. Throws OutboundError.
- */
+/** Connects to the mail server and logs in as a delivery does, but sends no mail. Throws OutboundError. */
 export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: EmailDeps = {}): Promise<void> {
   const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs);
   const { createTransport } = await import('nodemailer');
@@ -128,12 +126,12 @@ function failedMail(
   return reply === null ? failedRequest(mailError(error)) : refusedMail(smtpRefusal(reply, config));
 }
 
-/** Returns the reply that an error is about; null without one, and if the server refused STARTTLS. */
+/** Returns the reply of the mail server that caused an error; null without one, and if the server refused STARTTLS. */
 function replyOf(error: unknown): SmtpReply | null {
   return errorCode(error) === 'ETLS' ? null : smtpReplyOf(error);
 }
 
-/** Converts an error without a reply of the server. nodemailer keeps the code of the socket in `originalCode`. */
+/** Converts an error without a reply of the server. nodemailer keeps the socket's error code in `originalCode`. */
 function mailError(error: unknown): OutboundError {
   if (error instanceof OutboundError) return error;
   const code = errorCode(error) ?? 'unknown';

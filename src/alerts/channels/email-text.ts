@@ -48,7 +48,7 @@ export interface EmailText {
   html: string;
 }
 
-/** Cuts a text to a number of characters, after a clause or between two words. A cut figure would be another figure. */
+/** Cuts a text to a number of characters, between clauses or words and never inside a figure. */
 function clipWords(text: string, most: number): string {
   const clipped = clip(text, most);
   if (clipped === text) return text;
@@ -74,7 +74,7 @@ export function emailText(message: Message): EmailText {
     `-- \n${foot.join('\n')}\n`,
   ];
   return {
-    // Mail programs decode an encoded word after `=?`, even inside a name.
+    // Mail programs decode the text after `=?` as an encoded word, even inside a name.
     subject: clipWords(`[${tag}] ${title}`.replaceAll('=?', '= ?'), SUBJECT_CHARACTERS),
     text: parts.filter((part) => part !== '').join('\n\n'),
     html: [
@@ -122,7 +122,7 @@ function textChart(alert: Message['alert']): string {
   return [`Credits a day, up to ${grouped(Math.round(highest))}:`, ...bars].join('\n');
 }
 
-/** Mail programs make a link of a bare domain; one in a tenant's name must not be clicked. */
+/** Breaks up bare domains, because mail programs turn them into links: a link in a tenant's name must not work. */
 function withoutDomains(text: string): string {
   return text.replace(/(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu, '[.]');
 }
@@ -138,8 +138,8 @@ const LABEL = 'font-size:12px;color:#5f6368;padding:8px 0 2px';
 const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
 
 /**
- * The credits of each day of both months as cells of a table, which mail programs show that show no picture; null without days.
- * Nothing in it comes from outside but figures.
+ * Draws the credits of each day of both months as table cells, for mail programs that show no pictures; null without
+ * daily usage. The cells contain only figures, so nothing needs to be escaped.
  */
 export function chartCells(alert: Facts | null): string | null {
   const usage = alert?.evidence.daily_usage ?? null;

@@ -9,7 +9,10 @@ import type { HttpChannelDeps } from './webhook-channel.ts';
 
 const SUMMARY_CHARACTERS = 1024;
 const DETAIL_CHARACTERS = 1000;
-/** Partly accepted messages are remembered, so that the next attempt continues after that part. */
+/**
+ * The number of partly accepted messages that are remembered, so that the next attempt continues where the last one
+ * stopped.
+ */
 const REMEMBERED = 100;
 
 /**
@@ -49,18 +52,18 @@ export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, de
   };
 }
 
-/** After a partial delivery the receiver may have been notified. */
+/** After a partial delivery the result is uncertain, because the receiver may have the first events. */
 function afterSome(result: DeliveryResult, taken: number | undefined): DeliveryResult {
   return result.outcome === 'retry' && taken !== undefined ? { ...result, unknown: true } : result;
 }
 
-/** The events of a message in their order, without the key; null when it cannot be read. */
+/** Returns the events of a message in order, without the routing key; null if the payload cannot be read. */
 function eventsOf({ payload, notificationId }: ChannelMessage): object[] | null {
   const notification = readPayload(payload);
   if (notification === null) return null;
   if (notification.type === 'test') {
     const event = triggerOf(notification, notificationId, 'info');
-    // A test event resolves itself.
+    // A test opens an incident and resolves it at once.
     return [event, { event_action: 'resolve', dedup_key: notificationId }];
   }
   const alerts = groupItems(notification) ?? summaryItems(notification) ?? [notification];

@@ -51,7 +51,7 @@ async function outcomeOf(
   if (readBody !== undefined && result.outcome === 'delivered') {
     return readResult(result, readBody(await readStart(body, MAX_BODY_BYTES)), retryAfterMs);
   }
-  // The status has decided; whether the rest of the response arrives in time changes nothing.
+  // The status has decided the outcome; the rest of the response does not matter, even if it never arrives.
   await body.dump({ limit: MAX_BODY_BYTES });
   return result;
 }
@@ -61,7 +61,7 @@ function readResult(delivered: DeliveryResult, failure: Failure | null, retryAft
   if ('outcome' in failure) return failure;
   const { reason, status } = failure;
   const meant = webhookOutcome(status, retryAfterMs);
-  // A status of 2xx or 3xx inside a failure means nothing.
+  // A body that reports a failure with a status of 2xx or 3xx contradicts itself: the same attempt would fail again.
   if (meant.outcome === 'delivered') return { outcome: 'rejected', reason };
   return 'reason' in meant ? { ...meant, reason } : meant;
 }
@@ -70,7 +70,7 @@ function readResult(delivered: DeliveryResult, failure: Failure | null, retryAft
 export function failedRequest(error: unknown): Extract<DeliveryResult, { reason: string }> {
   if (!(error instanceof AppError)) throw error;
   const reason = reasonOf(error);
-  // The next attempt would fail alike until the configuration changes.
+  // The next attempt would fail in the same way until the configuration changes.
   if (error instanceof AddressRefusedError || error instanceof InvalidHttpRequestError)
     return { outcome: 'rejected', reason };
   const unknown = !(error instanceof OutboundError && error.neverSent);
@@ -78,10 +78,10 @@ export function failedRequest(error: unknown): Extract<DeliveryResult, { reason:
   return error instanceof ProxyRefusedError ? { ...retry, isDenial: error.isDenial } : retry;
 }
 
-/** A receiver may ask for a longer pause, but cannot put an alert off by more than this. */
+/** A receiver may request a longer pause, but a message is never delayed by more than this. */
 const LONGEST_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** Statuses of a server that gave up waiting for the receiver, which may have the message. */
+/** Statuses with which a server gives up waiting for the receiver behind it, which may have the message. */
 const MAY_HAVE_ARRIVED: readonly number[] = [408, 502, 504];
 
 /** Converts the status of a response into the outcome of the delivery. */
@@ -90,7 +90,7 @@ function webhookOutcome(status: number, retryAfterMs: number | null): DeliveryRe
   if (status >= 200 && status < 300) return { outcome: 'delivered', detail: answer };
   if (status === 410) return { outcome: 'disabled', reason: `${answer}: the receiver wants no more notifications` };
   if (status === 413) return { outcome: 'too_large', reason: answer };
-  // A broken ingress answers 404, too.
+  // A broken ingress also answers 404, so that status is worth another attempt.
   if (status === 404 || status === 408 || status === 429 || status >= 500) {
     const waitMs = retryAfterMs === null ? null : Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
     return { outcome: 'retry', reason: answer, retryAfterMs: waitMs, unknown: MAY_HAVE_ARRIVED.includes(status) };

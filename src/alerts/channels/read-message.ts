@@ -6,9 +6,12 @@ import { memberLines } from '../messages/group-sentence.ts';
 import type { Message, MessageKind, MessageText } from '../messages/message.ts';
 import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
 
-/** A group names this many alerts, the largest; all of them are in its JSON and on the page. */
+/** A group lists this many alerts, the largest ones. Its JSON and the page list all of them. */
 const MAX_GROUP_ITEMS = 10;
-/** A daily summary names this many alerts: it is the only message about most of them. */
+/**
+ * A daily summary lists this many alerts. It lists more than a group, because it is the only message about most of
+ * them.
+ */
 const MAX_SUMMARY_ITEMS = 100;
 const ITEM_CHARACTERS = 300;
 
@@ -76,25 +79,28 @@ function dailyMessage(notification: Payload, text: MessageText, items: readonly 
   };
 }
 
-/** Returns the first items, and a line that counts the others. */
+/** Returns the first `most` items, then a line that counts the rest. */
 function shownItems(lines: readonly string[], most: number): string[] {
   const shown = lines.slice(0, most).map((line) => clip(unlinked(line), ITEM_CHARACTERS));
   return lines.length > most ? [...shown, tailLine(lines.length - most)] : shown;
 }
 
-/** Returns the line that points to the alerts that did not fit into the message. */
+/** Returns the line for alerts that are not listed in the message. */
 export function tailLine(hidden: number): string {
   return `and ${grouped(hidden)} more: see \`usage-ledger alerts list --all\``;
 }
 
-/** Returns the title and the lines; of a payload without them, its summary. */
+/** Returns the title and the lines of a payload, or its summary if it has neither. */
 function textOf({ title, lines, summary }: Payload): MessageText {
   const words = [title, summary].find((each) => typeof each === 'string') ?? 'A notification without a title';
   const below = Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : [];
   return { title: unlinked(words), lines: below.map(unlinked) };
 }
 
-/** Returns the notification if it is about one alert; null otherwise. Our own code wrote it, so its fields exist. */
+/**
+ * Returns the notification if it is about one alert; null otherwise. This program wrote the payload, so all fields
+ * exist.
+ */
 function alertOf(notification: Payload): Facts | null {
   const { type, alert_id, evidence } = notification;
   const ours = typeof type === 'string' && type.startsWith('alert.') && typeof alert_id === 'string';
@@ -105,7 +111,7 @@ function kindOf({ state, severity }: Payload): MessageKind {
   return state === 'resolved' ? 'closed' : severity === 'critical' ? 'critical' : 'warning';
 }
 
-/** Returns the event, except for the beginning and the end of an alert, which the kind shows. */
+/** Returns the event; null for the beginning and the end of an alert, because the kind already shows these. */
 function eventOf({ event }: Payload): Message['event'] {
   const known = NOTIFICATION_EVENTS.find((each) => each === event) ?? null;
   return known === 'opened' || known === 'closed' ? null : known;
@@ -120,7 +126,7 @@ function headWords({ head }: Payload): string | null {
   return `The ledger ends at link ${grouped(BigInt(Number(head.link ?? 0)))}, digest ${unlinked(String(head.digest))}`;
 }
 
-/** Returns the kind and the event: `critical`, `warning, grown`. */
+/** Returns the kind and the event as shown in titles: `critical`, `warning, grown`. */
 export function tagOf({ kind, event }: Message): string {
   return event === null ? kind : `${kind}, ${event}`;
 }

@@ -6,14 +6,14 @@ import { tagOf, tailLine } from './read-message.ts';
 import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** Slack's limits of characters: header, section, button, address. */
+/** Slack's limits in characters, for a header, a section, a button's text and a link. */
 const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
 const BUTTON_CHARACTERS = 75;
 const ADDRESS_CHARACTERS = 3000;
-/** Characters of an element of a context, and of the text of a phone's notification. */
+/** Slack's limit in characters for a line of context and for the preview on a phone. */
 const CONTEXT_CHARACTERS = 2000;
-/** Sections with the items of a daily summary. Slack takes 50 blocks; the others are fewer than eight. */
+/** Sections for the items of a daily summary. Slack accepts 50 blocks; fewer than eight are used for the rest. */
 const ITEM_SECTIONS = 42;
 const COLOURS: Readonly<Record<MessageKind, string>> = {
   critical: '#b00020',

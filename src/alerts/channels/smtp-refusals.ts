@@ -11,9 +11,12 @@ export interface SmtpReply {
 export interface SmtpRefusal {
   /** Status and refused item: `SMTP 550: the mail server refused the sender a@example.com`. */
   fault: string;
-  /** A null remedy means that the status is all that is known. */
+  /** Null if only the status is known. */
   remedy: string | null;
-  /** `denial`: the server's operator or the channel's owner can allow it. `later`: it may work later. */
+  /**
+   * `denial`: the operator of the server or the owner of the channel can permit it. `later`: a later attempt may
+   * succeed.
+   */
   kind: 'denial' | 'later' | 'too_large' | 'rejected';
 }
 
@@ -41,14 +44,14 @@ const isPermanent = ({ status }: SmtpReply): boolean => status >= 500;
 const QUOTA = 'make room in the mailbox, or raise the quota of sender and recipients there';
 const LOGIN = 'correct `user` and `password` of the channel, or unlock the account';
 
-/** The address alone, also for the form `Name <address>`. */
+/** Returns the address alone, also from the form `Name <address>`. */
 function addressOf(text: string): string {
   return /<([^<>]+)>$/.exec(text)?.[1] ?? text;
 }
 
-/** Meanings of replies. The first matching row counts. */
+/** The meanings of replies. The first matching row applies. */
 const ROWS: readonly Row[] = [
-  // 523 and 5.3.4 are about the size of this message, whatever command they answer.
+  // 523 and 5.3.4 mean that this message is too large, whichever command was answered.
   {
     command: ANY,
     when: ({ status, enhanced }) => status === 523 || enhanced === '5.3.4' || enhanced === '5.2.3',
@@ -131,7 +134,7 @@ export function smtpRefusal(reply: SmtpReply, addresses: Addresses): SmtpRefusal
   return { fault: `${status}: the mail server refused ${refused(addresses)}`, remedy, kind };
 }
 
-/** The reply of an error of nodemailer; null where no server has answered. */
+/** Returns the reply in an error of nodemailer; null if no server has answered. */
 export function smtpReplyOf(error: unknown): SmtpReply | null {
   const {
     command = '',
@@ -141,7 +144,7 @@ export function smtpReplyOf(error: unknown): SmtpReply | null {
     responseCode?: number;
   };
   if (responseCode === undefined) return null;
-  // The rest of the text may quote the message.
+  // Only the code is kept, because the rest of the text may quote the message.
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1] ?? null;
   return { command, status: responseCode, enhanced };
 }

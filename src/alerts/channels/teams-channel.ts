@@ -7,11 +7,11 @@ import { createViewChannel } from './view-channel.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /**
- * Teams refuses a message of more than 28 kB (28,672 bytes), and counts more than is sent: it counted 28,897 for a request of
- * 24,453 bytes, and up to half as much again for one with many elements.
+ * Teams refuses messages above 28,672 bytes but counts more than is sent: 28,897 for a request of 24,453 bytes, and
+ * up to half as much again for a message with many elements. So stay well below.
  */
 const MAX_CARD_BYTES = 18_000;
-/** The title, a line, the command and the head, each, and an address. */
+/** Largest size of each text of a card: the title, a line, the command, the chain's head, an address. */
 const TEXT_BYTES = 2_000;
 /** Teams throttles more than four requests a second. */
 const SPACING_MS = 300;
@@ -68,7 +68,7 @@ function teamsBody(message: Message): object {
   return messageOf([...first, ...itemBlocks(items, room), ...last]);
 }
 
-/** Returns the beginning of a text that fits into a number of bytes as JSON. */
+/** Returns the longest beginning of a text that takes at most this many bytes as JSON. */
 function clipBytes(text: string, most: number): string {
   if (sizeOf(text) <= most) return text;
   let out = '';
@@ -81,7 +81,7 @@ function clipBytes(text: string, most: number): string {
   return `${out}…`;
 }
 
-/** Returns as many items as there is room for, and a line that counts the others. */
+/** Returns as many items as fit into the room, then a line that counts the rest. */
 function itemBlocks(items: readonly string[], room: number): object[] {
   const all = items.map((item) => block(run(item)));
   if (sizeOf(all) <= room) return all;

@@ -8,18 +8,18 @@ import { postJson } from './post-json.ts';
 import { readMessage } from './read-message.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** How a place for people is written to. */
+/** How messages are written for a receiver that people read. */
 interface Form {
   type: string;
-  /** The JSON for it. */
+  /** Returns the JSON body for a message. */
   bodyOf(message: Message): object;
   /** Reads the body of a 2xx response. */
   readBody: ReadBody;
-  /** From the start of one message to that of the next, at the least; 0: as they come. */
+  /** Shortest time between the starts of two messages; 0: none. */
   spacingMs?: number;
 }
 
-/** Posts each notification, as people read it, in the form of its place. Raises `channel_url_refused`. */
+/** Posts each notification as a message for people, in the receiver's own form. Throws `channel_url_refused`. */
 export function createViewChannel(
   config: Omit<SlackConfig | TeamsConfig, 'type'>,
   { clock, proxy, resolve }: HttpChannelDeps,
@@ -29,7 +29,7 @@ export function createViewChannel(
   const { name, timeoutMs, allowPrivate, ca } = config;
   const policy = { allowPrivate, resolve };
   let nextFreeMs = Number.NEGATIVE_INFINITY;
-  /** Waits for this message's turn. */
+  /** Waits until this message may be sent. */
   const turn = async (signal: AbortSignal): Promise<void> => {
     if (spacingMs === 0) return;
     const nowMs = clock.monotonic();

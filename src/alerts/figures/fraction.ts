@@ -9,8 +9,8 @@ export interface Fraction {
 const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 
 /**
- * Parses the decimal form of a number exactly: 1.1 is 11/10, not the nearest binary fraction. `what` names the setting
- * in the error `bad_threshold`, raised for values that are not finite or are below zero.
+ * Parses a decimal number exactly: 1.1 is 11/10, not the nearest binary fraction. Throws `bad_threshold`, which names
+ * the setting `what`, for values that are not finite or are below zero.
  */
 export function decimalFraction(value: number, what: string): Fraction {
   const match = DECIMAL.exec(String(value));

@@ -1,6 +1,6 @@
 /**
- * `part / whole` in percent with one decimal, rounded half away from zero, in integers until the last division; null
- * without a positive whole.
+ * Returns `part / whole` in percent, rounded half away from zero to one decimal; null unless the whole is positive.
+ * Exact for integers of any size.
  */
 export function percentOf(part: bigint, whole: bigint): number | null {
   if (whole <= 0n) return null;

@@ -5,7 +5,7 @@ export interface PeriodPhase {
   elapsedMs: number;
   lengthMs: number;
   over: boolean;
-  /** The figures of a period that is over are not expected to change any more. */
+  /** The period is over and its figures are not expected to change any more. */
   settled: boolean;
 }
 

@@ -3,11 +3,11 @@ import { DAY_MS } from '../../core/durations.ts';
 import { addPeriods, type Period } from '../../core/period.ts';
 import { ceilProduct, decimalFraction } from './fraction.ts';
 
-/** The credits of the period that lies this many months before; null where there is none to compare with. */
+/** Returns the credits of the period this many months before; null without a figure to compare with. */
 export type CreditHistory = (monthsBefore: number) => bigint | null;
 
 export interface Threshold {
-  /** Credits from which on a period is a jump. */
+  /** A period with at least this many credits is a jump. */
   credits: bigint;
   baseline: bigint;
   period: Period;
@@ -19,7 +19,7 @@ export interface Threshold {
 export type JumpSize = Pick<AlertRuleSettings, 'ratio' | 'minCredits'>;
 
 /**
- * `max(ratio * baseline, baseline + minCredits)`, rounded up to a whole credit and exact at any size. Raises
+ * Returns `max(ratio * baseline, baseline + minCredits)`, rounded up to a whole credit and exact at any size. Throws
  * `bad_threshold` for numbers that are not finite or are below zero.
  */
 export function jumpThreshold(baseline: bigint, size: JumpSize): bigint {
@@ -28,14 +28,14 @@ export function jumpThreshold(baseline: bigint, size: JumpSize): bigint {
   return byRatio > byFloor ? byRatio : byFloor;
 }
 
-/** The floor as whole credits. */
+/** Returns `min_credits`, rounded up to a whole credit. */
 export function floorCredits({ minCredits }: { minCredits: number }): bigint {
   return ceilProduct(decimalFraction(minCredits, 'alerts.min_credits'), 1n);
 }
 
 /**
- * The threshold of a period by its settings, or null when there is nothing positive to compare with. A month of last
- * year that is not there falls back to the previous one, so that a young tenant is watched as well.
+ * Builds the threshold of a period from its settings; null without a positive baseline. If the same month of last
+ * year has no usage, the previous month is used, so that new tenants are watched as well.
  */
 export function buildThreshold(period: Period, history: CreditHistory, settings: AlertRuleSettings): Threshold | null {
   const { ratio, minCredits } = settings;

@@ -11,16 +11,16 @@ export interface UsageLevel {
   back: number;
 }
 
-/** A change is searched in this many latest days, and once more in the days since the change that was found. */
+/** A change is searched for in this many latest days, then again in the days since the change just found. */
 const MAX_DAYS = 59;
 const ROUNDS = 4;
 const DAYS_BEFORE = 28;
 /** Two rates differ if one is at least this multiple of the other and MIN_ERRORS standard errors away. */
 const MIN_RATIO = 1.25;
 const MIN_ERRORS = 3.5;
-/** This share of the higher rate is added to both, so that tiny rates do not differ. */
+/** This share of the higher rate is added to both rates before they are compared, so that tiny rates do not differ. */
 const ADDED = 0.02;
-/** A new rate counts in full once the days since the change weigh this much. */
+/** Weight of days from which a new rate counts in full. Below it, the mean of the new and the old rate counts. */
 const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
@@ -30,7 +30,7 @@ const MAX_BURST_DAYS = 10;
 /** A burst may have ended unnoticed while its level is younger than this (days): the latest days show it. */
 const YOUNG_DAYS = 28;
 const LATEST_DAYS = 4;
-/** Half-life, in days, of the weights of past days. */
+/** Half-lives, in days: a day's weight halves with each. Noisier usage gets a longer one, up to MAX_NOISE. */
 const LONG_HALF_LIFE = 90;
 const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
@@ -39,7 +39,7 @@ const MAX_NOISE = 1.5;
 export function regimeOf(days: readonly number[], week: WeekdayProfile): UsageLevel {
   const sums = new Sums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
-  // One burst makes days go together, and must not hide its own end.
+  // A single burst raises the noise of sums, which would then hide the end of that burst.
   const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
   const unchanged = (half: number): UsageLevel => {
     const rate = fadingRate(days, week, { from: 0, to: days.length, halfLife: half });
@@ -57,24 +57,24 @@ export function regimeOf(days: readonly number[], week: WeekdayProfile): UsageLe
   return { days: at, rate, back: Math.min(high, Math.max(low, latest)) };
 }
 
-/** The latest lasting change of a daily rate. */
+/** The latest lasting change of a subject's daily credits. */
 export interface RateChange {
-  /** Days since. */
+  /** Days since the change. */
   days: number;
-  /** Mean credits a day since, and in the four weeks before. */
+  /** Mean credits a day since the change (`rate`) and in the four weeks before it (`before`). */
   rate: number;
   before: number;
 }
 
-/** Fewer days, and fewer pairs of days with usage, do not show how much days differ. */
+/** With fewer days, or fewer pairs of days with usage, the usual difference between days is unknown. */
 const FEW_DAYS = 14;
 const MIN_PAIRS = 5;
 const NOISE_OF_FEW = 0.5;
 const MIN_NOISE = 0.04;
 
 /**
- * Returns the latest lasting change within days, the latest first; null without one. Its test is that of a usage level,
- * with the noise between neighbouring days, to which a change of level adds no more than one difference.
+ * Returns the latest lasting change in a series of days, latest first; null without one. The test is the one for
+ * usage levels, but its noise is the difference between neighbouring days, which a change of level hardly affects.
  */
 export function rateChangeOf(days: readonly number[]): RateChange | null {
   const week = weekdayProfileOf(days);
@@ -82,12 +82,12 @@ export function rateChangeOf(days: readonly number[]): RateChange | null {
   const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
   if (at === null || comesAndGoes(sums, days.length, at)) return null;
   const before = days.slice(at, at + DAYS_BEFORE);
-  // After a spike of a few days the rate is what it was.
+  // After a spike of a few days the rate is the same as before: that is no lasting change.
   if (!differs(sums.rate(0, at) ?? 0, median(ratesOf(days, week, at)))) return null;
   return { days: at, rate: sum(days.slice(0, at)) / at, before: sum(before) / before.length };
 }
 
-/** Returns the credits of days divided by their weights, from a day back over four weeks. */
+/** Returns each day's credits divided by its weekday weight, for four weeks back from a day. */
 function ratesOf(days: readonly number[], week: WeekdayProfile, from: number, count = DAYS_BEFORE): number[] {
   return days.slice(from, from + count).flatMap((credits, day) => {
     const weight = weightOf(week, from + day);
@@ -106,7 +106,7 @@ function noiseBetween(days: readonly number[], week: WeekdayProfile): number {
   return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, median(differences));
 }
 
-/** The lower one of two middle values; 0 without values. */
+/** Of an even number of values, the lower middle one; 0 without values. */
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }
@@ -148,10 +148,10 @@ class Sums {
   }
 }
 
-/** Measures how clear a change between two stretches is, given how many standard errors they differ by. */
+/** Rates how clear a change between two stretches of days is. `errors`: how many standard errors they differ by. */
 type Clearness = (since: Stretch, before: Stretch, errors: number) => number;
 
-/** The variance that two levels explain: the most where the change is, however large it is. */
+/** Returns the variance that the change explains. It is largest where the change really is, whatever its size. */
 function gainOf(since: Stretch, before: Stretch): number {
   const apart = since.used / since.weight - before.used / before.weight;
   return (apart ** 2 * since.weight * before.weight) / (since.weight + before.weight);
@@ -201,8 +201,8 @@ function clearestChange(
 }
 
 /**
- * Reports whether a stretch of the same length and distance from the usual rate occurred before and ended within two
- * weeks.
+ * Reports whether a stretch that differed as much from the usual rate, and lasted as long, occurred before and ended
+ * within two weeks.
  */
 function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   if (at > MAX_PASSING) return false;
@@ -213,7 +213,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   for (let from = at; from + at <= length; from += 1) {
     const way = ((sums.rate(from, from + at) ?? usual) - usual) / (now - usual);
     if (way < MAX_OF_WAY / 2) {
-      // The first and the last window overlap with usual days.
+      // Up to five days longer, because the first and the last window overlap with usual days.
       if (wentFar && lasted <= MAX_PASSING + 5 - at) return true;
       lasted = 0;
       wentFar = false;
@@ -225,7 +225,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   return false;
 }
 
-/** Returns the mean of days, with weights that halve with each half-life. */
+/** Returns the mean credits a day, weighted so that a day's weight halves with each half-life. */
 function fadingRate(
   days: readonly number[],
   week: WeekdayProfile,

@@ -10,12 +10,15 @@ const LATEST_DAYS = 5;
 
 /** Usage of a tenant in its first weeks of readings. */
 export interface FirstWeeks {
-  /** Credits of a whole month at their rate. */
+  /** Credits that a whole month has at the mean rate of these weeks. */
   whole: bigint;
   days: number;
   /** Credits a day, rounded. */
   daily: bigint;
-  /** Credits of a whole month at the median rate of the latest five days, because a month may begin with busy days. */
+  /**
+   * Credits that a whole month has at the median rate of the latest five days. Compared with `whole`, it shows
+   * whether a busy start of the month lasts.
+   */
   latest: bigint;
 }
 

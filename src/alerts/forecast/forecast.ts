@@ -10,22 +10,25 @@ export interface Forecast {
   high: bigint;
 }
 
-/** A forecast with the credits that are almost certainly reached; null with too short a past. */
+/** A forecast with `sure`, the credits that are reached in three of four cases; null with too short a past. */
 export interface UsageForecast extends Forecast {
   sure: bigint | null;
 }
 
 const LOW = 0.05;
 const HIGH = 0.97;
-/** The month stays below `sure` in one of four cases, and if a recent rise ends. */
+/** Quantile of `sure`, which also includes that a recent rise ends: the month stays below it in one of four cases. */
 const SURE = 0.25;
-/** Nothing is sure after fewer days, and that they differ little may be chance. */
+/** With fewer days there is no `sure`, and the noise is at least NOISE_OF_FEW: a few equal days may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;
-/** Share of early bursts that is not expected again. */
+/** Share of the bursts early in the month that is not expected to repeat later. */
 const NOT_AGAIN = 0.5;
 
-/** Forecasts an open month: its credits plus a rest at the present rate. Null without one complete day of readings. */
+/**
+ * Forecasts an open month: credits to date plus the rest of the month at the present rate. Null without a complete
+ * day of readings.
+ */
 export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOTHING_SHARED): UsageForecast | null {
   const { days, elapsed, lengths } = past;
   if (days.length === 0) return null;
@@ -46,7 +49,7 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   const early = inBursts ? Math.max(0, Number(current) - shared.credits - regime.rate * elapsed) : 0;
   const reached = (more: number, factor: number) =>
     current + BigInt(Math.round(Math.max(0, more * factor - early * NOT_AGAIN)));
-  // A shared change that still lasts may last as long again.
+  // A shared change that has lasted for n days may last for up to n more days.
   const lasts = left <= 0 ? 0 : (shared.lasting.factor - 1) * (Math.min(left, shared.lasting.days) / left);
   return {
     low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW))),
@@ -73,8 +76,8 @@ function restOfGrowth(days: readonly number[], left: number): number {
 }
 
 /**
- * Direction of an open month. `inconclusive`: so near to its limit that a pending alert keeps waiting. `near`: from
- * nine tenths of the limit.
+ * Where an open month is heading. `ahead`: over its limit. `inconclusive`: so close to it that a pending alert keeps
+ * waiting. `near`: at least nine tenths of it. `behind`: below that. `unknown`: no forecast.
  */
 export type Trend = 'ahead' | 'inconclusive' | 'near' | 'behind' | 'unknown';
 
@@ -86,19 +89,22 @@ export function trendOf(monthForecast: UsageForecast | null, limit: bigint): Tre
   return likely * 10n >= limit * 9n ? 'near' : 'behind';
 }
 
-/** Days by which it is judged whether a subject's months repeat. */
+/** Number of days on which forecasting by the day of the month is compared with forecasting by weekday. */
 const FIT_DAYS = 35;
 /** The day of the month is used instead of the weekday if its error is below this share. */
 const NEARER = 0.85;
 const LATEST_DAYS = 10;
-/** Days at a new rate that are left out of that: in their month before it was another. */
+/** Days since a recent change are left out of this comparison, because a month earlier the rate was another. */
 const MAX_SINCE = 14;
-/** The latest days are compared with the previous month within this factor, unless their rate changed. */
+/**
+ * The ratio of the latest days to the same days of a previous month is capped at this factor, unless the rate
+ * changed.
+ */
 const MAX_TIMES = 4;
 
 /**
- * Returns the rest of the month if it repeats the lower of the two previous months at the level of the latest days.
- * Null if weekdays forecast the subject better than days of the month.
+ * Forecasts the rest of the month from the same days of the two previous months, scaled to the latest days; the lower
+ * one counts. Null if weekdays predict the subject better than days of the month.
  */
 function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfile, regime: UsageLevel): number | null {
   const [, before, earlier] = lengths;
@@ -127,24 +133,27 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfi
   return likely.length === 0 ? null : Math.min(...likely);
 }
 
-/** Each past stretch is compared with this many days before it. */
+/** The rate before each past stretch is taken from this many days. */
 const REFERENCE_DAYS = 60;
 const MAX_STRETCHES = 20;
-/** Number of simulated stretches with ordinary variation, added to the subject's own. */
+/** Number of simulated stretches with ordinary variation that are added to the subject's own stretches. */
 const BY_CHANCE = 10;
-/** The rate is estimated from at most this many days. */
+/** At most this many days count as the basis of the rate. */
 const KNOWING_DAYS = 28;
-/** Variance of every forecast, for the whole rest and for each of its days. */
+/** Variance that every forecast has: one part for the whole rest, one for each of its days. */
 const UNKNOWN = 0.004;
 const UNKNOWN_A_DAY = 0.0005;
 
-/** Returns actual divided by forecast rests, ascending: the subject's own ones and simulated ones. */
+/**
+ * Returns the ratios of actual to forecast credits, ascending: of the subject's own past stretches and of simulated
+ * ones.
+ */
 function factorsOf(
   days: readonly number[],
   { left, noise, regime }: { left: number; noise: number; regime: UsageLevel },
 ): number[] {
   const length = Math.max(1, Math.round(left));
-  // The days since a change are not predicted by those before it: the forecast knows of that change.
+  // Days since the change are left out, because the forecast already knows of the change.
   const first = regime.days < days.length ? regime.days : 0;
   const room = days.length - REFERENCE_DAYS - length;
   const factors: number[] = [];
@@ -158,7 +167,7 @@ function factorsOf(
   return factors.sort((a, b) => a - b);
 }
 
-/** Returns the value below which this part of the values lies. */
+/** Returns the value below which a share of the values lies. */
 function quantile(ascending: readonly number[], part: number): number {
   const last = ascending.length - 1;
   const place = Math.max(0, Math.min(last, part * ascending.length - 0.5));

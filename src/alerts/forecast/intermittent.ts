@@ -1,34 +1,37 @@
 import type { UsageForecast } from './forecast.ts';
 import { activeDaysIn, MIN_ACTIVE_DAYS } from './past-days.ts';
 
-/** Days in which a tenant is active often enough to have a rate, or is forecast by its habits. */
+/** A tenant is intermittent if it was active on too few of this many latest days. */
 const RECENT_DAYS = 28;
 /** Idle days that end a stretch of activity. */
 const PAUSE_DAYS = 7;
-/** A pause between two stretches that shows a habit, and how many of them do. */
+/** A pause of this many days shows a habit if it occurs at least MIN_HABITUAL_PAUSES times. */
 const HABITUAL_PAUSE_DAYS = 14;
 const MIN_HABITUAL_PAUSES = 2;
-/** Days over which a stretch and the pause before it are measured. */
+/** Stretches and pauses are measured up to this many days. */
 const MAX_STRETCH_DAYS = 120;
 const MAX_PAUSE_DAYS = 90;
-/** A moment of the past needs this many days of history before it. */
+/** A past moment is compared only if this many days before it are known. */
 const MIN_DAYS_BEFORE = 28;
 
-/** Moments of other tenants are this much farther away, and count for this part of a moment of the tenant's own. */
+/** Moments of other tenants count less: this much is added to their distance, and their weight is this share. */
 const OTHERS_DISTANCE = 1;
 const OTHERS_WEIGHT = 0.3;
 /** The forecast is taken from the nearest moments with this total weight. */
 const NEIGHBOUR_WEIGHT = 24;
 const MAX_NEIGHBOURS = 80;
-/** With fewer moments to compare with there is no forecast. */
+/** With fewer comparable moments there is no forecast. */
 const MIN_NEIGHBOURS = 5;
-/** How much less than in full a tenant's own level is scaled to its current one, for a level known from a single active day. */
+/**
+ * How much past usage is scaled to the tenant's present level if that level is known from one active day: 1 would be
+ * fully.
+ */
 const LEVEL_SHRINKAGE = 0.7;
 
 const LOW = 0.07;
 const HIGH = 0.93;
 
-/** Returns whether a tenant pauses out of habit: twice or more, for two weeks or more, between days of use. */
+/** Reports whether a tenant pauses habitually: at least two pauses of two weeks or more between days with usage. */
 export function pausesByHabit(days: readonly number[]): boolean {
   let [pauses, idle] = [0, Number.NEGATIVE_INFINITY];
   for (const credits of days) {
@@ -39,15 +42,18 @@ export function pausesByHabit(days: readonly number[]): boolean {
 }
 
 /**
- * Returns whether a tenant is forecast by its habits: it pauses out of habit, or has a past and is active on too few days
- * to have a rate. `days`: credits a day, latest first.
+ * Reports whether a tenant is forecast by its habits: it pauses habitually, or has earlier usage and is active on too few
+ * days to have a rate. `days` are daily credits, latest first.
  */
 export function isIntermittent(days: readonly number[]): boolean {
   if (hasFewActiveDays(days)) return days.slice(RECENT_DAYS).some((credits) => credits > 0);
   return pausesByHabit(days);
 }
 
-/** Returns whether the latest 28 days have too few active ones for a rate; a new tenant and one that returns have, too. */
+/**
+ * Reports whether the latest 28 days have too few active days for a rate. That includes new tenants and those that
+ * just returned.
+ */
 export function hasFewActiveDays(days: readonly number[]): boolean {
   return activeDaysIn(days, 0, RECENT_DAYS) < MIN_ACTIVE_DAYS;
 }
@@ -74,27 +80,28 @@ export function forecastByHabit(
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
   const low = reached(LOW);
-  // Habits are less certain than a rate, and those of other tenants say nothing for sure.
+  // Forecasts from habits are less certain than those from a rate, so `sure` is reached in more than nine of ten cases.
+  // The past of other tenants makes nothing sure.
   return { low, likely: reached(0.5), high: reached(HIGH), sure: isOwnPast ? low : null };
 }
 
-/** How a tenant was active up to a moment: the stretch without a pause of a week, and the pause before it. */
+/** A tenant's activity before a moment: the latest stretch without a week's pause, and the pause before that stretch. */
 interface Stretch {
-  /** Days since it began, and those of them with usage. */
+  /** Days since the stretch began, and how many of them had usage. */
   age: number;
   active: number;
-  /** Credits per active day without the first one, which is used in part; 0 while there is no other. */
+  /** Credits per active day, without the stretch's first day, which is incomplete; 0 with a single active day. */
   level: number;
-  /** Idle days before it. */
+  /** Idle days before the stretch. */
   pause: number;
-  /** Active days of the latest 28. */
+  /** Active days among the latest 28. */
   recent: number;
 }
 
 interface Moment {
   distance: number;
   weight: number;
-  /** Credits of the days after it, at the tenant's current level. */
+  /** Credits in the days after the moment, scaled to the tenant's present level. */
   rest: number;
 }
 
@@ -121,7 +128,7 @@ function stretchAt(days: readonly number[], at: number): Stretch {
   };
 }
 
-/** Returns the moments of a past that can be compared with now: active days whose next `ahead` days are known. */
+/** Returns the past moments to compare with the present: active days for which the next `ahead` days are known. */
 function momentsOf(
   days: readonly number[],
   now: Stretch,

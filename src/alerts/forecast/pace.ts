@@ -2,9 +2,9 @@ import { DAY_MS } from '../../core/durations.ts';
 import { decimalFraction } from '../figures/fraction.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
 
-/** Before that, a busy beginning looks like a trend. */
+/** Earlier in the month, a few busy days look like a trend. */
 const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
-/** The pace must hold in each run over a day; the run at the same hour of the next day counts, a little early or late. */
+/** The pace must hold in every run for a day. Slightly less, so that the run at the same hour of the next day counts. */
 export const PACE_CONFIRMATION_MS = DAY_MS - 1_800_000;
 
 /** Returns the time after the start of a period from which its pace is judged, in milliseconds. */

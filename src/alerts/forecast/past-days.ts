@@ -1,8 +1,8 @@
 export interface Past {
-  /** Credits of each of the latest days, the one that ended now first, back to the first that was read or used. */
+  /** Daily credits, the latest complete day first, back to the first day that was read or had usage. */
   days: readonly number[];
   elapsed: number;
-  /** Days that the open month has, and the two before it. */
+  /** Lengths of the open month and the two previous months, in days. */
   lengths: readonly [open: number, before: number, earlier: number];
   /** Credits that each of the two previous months added after the same number of days; null without a reading. */
   rests: readonly [before: number | null, earlier: number | null];
@@ -54,7 +54,7 @@ export function usedBetween(days: readonly number[], from: number, to: number): 
   return used;
 }
 
-/** A tenant with usage on fewer days of four weeks is active too seldom to have a rate. */
+/** A tenant with usage on fewer of 28 days has no reliable daily rate. */
 export const MIN_ACTIVE_DAYS = 10;
 
 /** Returns the number of days with usage between two moments, in days before now. */

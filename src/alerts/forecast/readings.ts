@@ -1,9 +1,9 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** Credits that runs had read of a tenant's period up to each of these entries. */
+/** Returns a tenant's credits in a period as they were after each of these entries. */
 export type Readings = (periodKey: number, tenantKey: number, entryIds: readonly number[]) => bigint[];
 
-/** Looks each up in the ledger: one seek in the entries' index. */
+/** Looks up each reading in the ledger, with one index seek. */
 export function readingsOf(history: LedgerDb): Readings {
   const credits = history
     .prepare(
@@ -19,7 +19,7 @@ export function readingsOf(history: LedgerDb): Readings {
     credits.all({ periodKey, tenantKey, entryIds: JSON.stringify(entryIds) }) as bigint[];
 }
 
-/** Entries that are kept at most, some hundred megabytes of them. */
+/** Most entries that are cached. They take some hundred megabytes. */
 const MAX_KEPT = 5_000_000;
 
 interface Series {
@@ -61,7 +61,7 @@ export function keptReadings(history: LedgerDb): Readings {
   };
 }
 
-/** How many of these ascending numbers are not above a bound. */
+/** Counts the numbers that are not above a bound. `ascending` is sorted. */
 export function countUpTo(ascending: ArrayLike<number>, bound: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {

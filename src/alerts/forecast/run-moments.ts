@@ -3,24 +3,30 @@ import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { countUpTo } from './readings.ts';
 
-/** A reading speaks for moments so near to it: runs of one hour do not end at the same minute of each day. */
+/** A reading counts for moments up to this far away, because hourly runs do not end at the same minute each day. */
 export const TOLERANCE_MS = 1_800_000;
 
-/** Between two readings in whole half hours, so that it does not matter at which minute runs end. */
+/** Returns the time between two readings, rounded to half hours, because runs do not end at the same minute each day. */
 export function spanOf(fromMs: number, toMs: number): number {
   return Math.round((toMs - fromMs) / TOLERANCE_MS) * TOLERANCE_MS;
 }
 
-/** A clock that was ahead for fewer runs than these does not move a moment: among them, the chain's order decides. */
+/**
+ * If a clock ran ahead for fewer runs than this, moments are still right: among these latest runs the order of the
+ * chain decides.
+ */
 export const LATEST_RUNS = 100;
 
-/** The last entry read by a moment. */
+/** The last entry that had been read at a moment. */
 export interface LastRead {
   atMs: number;
   lastEntryId: number;
 }
 
-/** A moment between two readings, between which credits count as used evenly; `later` is null where one reading speaks for it. */
+/**
+ * The readings around a moment. Between two readings, credits count as used evenly; `later` is null if one reading is
+ * close enough.
+ */
 interface Place {
   earlier: LastRead;
   later: LastRead | null;
@@ -32,9 +38,9 @@ interface AppliedRun {
 }
 
 export interface RunTimes {
-  /** Returns the last run by a moment; among the latest ones, the chain's order decides. */
+  /** Returns the last run before a moment; among the latest runs the order of the chain decides. */
   before(atMs: number): AppliedRun | undefined;
-  /** The first one that came after another and ended between two moments. */
+  /** Returns the first run after a given run that ended between two moments. */
   after(runKey: number, fromMs: number, toMs: number): AppliedRun | undefined;
   lastEntryId(runKey: number): number;
 }
@@ -66,7 +72,7 @@ export function runTimesOf(history: LedgerDb, workspaceKey: number): RunTimes {
   };
 }
 
-/** Keeps them in memory: for a history that does not change while it is gone through again and again. */
+/** Reads all run times into memory, for a history that does not change during repeated reads. */
 export function keptRunTimes(history: LedgerDb, workspaceKey: number): RunTimes {
   const rows = history
     .prepare(
@@ -100,11 +106,11 @@ export function keptRunTimes(history: LedgerDb, workspaceKey: number): RunTimes 
   };
 }
 
-/** Finds the runs before and after moments; each is looked up once. */
+/** Finds the runs around moments, and looks up each of them once. */
 export class RunMoments {
   readonly #nowMs: number;
   readonly #runs: RunTimes;
-  /** A moment before the first run, and that run: both apply to all earlier moments. */
+  /** A moment before the first run, and the first run: later calls for earlier moments need no look-up. */
   #untouched: { byMs: number; first: AppliedRun | undefined } = { byMs: Number.NEGATIVE_INFINITY, first: undefined };
 
   constructor(runs: RunTimes, nowMs: number) {
@@ -112,7 +118,7 @@ export class RunMoments {
     this.#runs = runs;
   }
 
-  /** Null for a moment before the first run. */
+  /** Returns null for a moment before the first run. */
   readonly placeOf = oncePerKey((atMs: number): Place | null => {
     const isUntouched = atMs <= this.#untouched.byMs;
     const run = isUntouched ? undefined : this.#runs.before(atMs);
@@ -121,7 +127,7 @@ export class RunMoments {
     if (run === undefined && !isUntouched) this.#untouched = { byMs: atMs, first: next };
     if (next !== undefined && next.atMs - atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(next), later: null };
     if (run === undefined) return null;
-    // The run in progress has read the present figures.
+    // After the last run comes the run in progress, which has read the present figures.
     const later = next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next);
     return { earlier: this.#lastReadBy(run), later };
   });

@@ -3,35 +3,41 @@ import { WEEK_DAYS } from './weekday-profile.ts';
 
 /** A day's factor is the median over at least this many tenants; with fewer it is 1. */
 const MIN_TENANTS = 10;
-/** A tenant counts once it has been read for this many days before the day, and was active on MIN_ACTIVE_DAYS of them. */
+/** A tenant counts on a day if this many days before it were read, and it was active on MIN_ACTIVE_DAYS of them. */
 const MIN_DAYS_READ = 28;
-/** The usual usage of a weekday is the median of its days in this many weeks. */
+/** Usual usage on a weekday is the median of that weekday in this many weeks. */
 const USUAL_WEEKS = 8;
 /** A factor within 15% of 1 is an ordinary day. */
 const MIN_CHANGE = Math.log(1.15);
 /** A factor counts only if it differs from 1 by this many standard errors of the median. */
 const MIN_ERRORS = 3;
-/** The standard error of a median, in mean absolute deviations over the square root of the count (normal distribution). */
+/**
+ * Standard error of a median for a normal distribution: this factor times the mean absolute deviation over the square
+ * root of the count.
+ */
 const ERROR_OF_MEDIAN = 1.86;
-/** A level becomes normal when it held on at least MIN_CHANGED_DAYS of this many days. */
+/** A level becomes the new normal once it has held on MIN_CHANGED_DAYS of this many days. */
 const NEW_NORMAL_DAYS = 28;
 const MIN_CHANGED_DAYS = 24;
-/** On a shared day a tenant within this factor of its usual usage counts as usual: not all respond alike. */
+/**
+ * Not all tenants respond alike. On a day with a shared change, a tenant within this factor of its usual usage, after
+ * division, counts as usual.
+ */
 const MAX_RESPONSE = 1.6;
 /** A normal level that has not held for this many days is forgotten. */
 const FORGET_AFTER_DAYS = 56;
 
-/** The part of a tenant's month to date that is due to the shared factor. */
+/** A tenant's share of the shared factor. */
 export interface SharedPart {
-  /** Credits; below zero after a shared fall. */
+  /** Credits of the month to date that are due to it; below zero after a shared fall. */
   credits: number;
-  /** The factor of the latest day and for how many days it has lasted; factor 1 where none lasts. */
+  /** The factor of the latest day, and how many days it has lasted; factor 1 if there is none. */
   lasting: { factor: number; days: number };
 }
 
 export const NOTHING_SHARED: SharedPart = { credits: 0, lasting: { factor: 1, days: 0 } };
 
-/** Returns the past of a tenant as it would have been without the shared factor, and the part that was divided out. */
+/** Divides the shared factor out of a tenant's past; returns that past and the part that was removed. */
 export function withoutShared(past: Past, factors: readonly number[]): { past: Past; shared: SharedPart } {
   if (factors.every((factor) => factor === 1)) return { past, shared: NOTHING_SHARED };
   const { days, elapsed, lengths } = past;
@@ -42,7 +48,7 @@ export function withoutShared(past: Past, factors: readonly number[]): { past: P
     if (change > 1 / MAX_RESPONSE && change < MAX_RESPONSE) own[day] = usual;
   }
   const [, before, earlier] = lengths;
-  // The rest of the previous month lies between the day a month ago and the start of this one.
+  // The rest of the previous month: from the same day of that month until its end.
   const restWithout = (rest: number | null, from: number, to: number): number | null => {
     const used = usedBetween(days, from, to);
     return rest === null || used <= 0 ? rest : (rest * usedBetween(own, from, to)) / used;
@@ -55,7 +61,7 @@ export function withoutShared(past: Past, factors: readonly number[]): { past: P
   return { past: { ...past, days: own, rests }, shared: { credits, lasting: lastingFactor(factors) } };
 }
 
-/** Returns the median of the same weekday in the weeks before a day, ordinary days only; 0 without any. */
+/** Returns the median of the same weekday in earlier weeks, leaving out days with a shared factor; 0 without any. */
 function usualOn(own: readonly number[], factors: readonly number[], day: number): number {
   const weekday: number[] = [];
   for (let same = day + WEEK_DAYS; same < own.length && weekday.length < USUAL_WEEKS; same += WEEK_DAYS) {
@@ -71,13 +77,12 @@ function lastingFactor(factors: readonly number[]): SharedPart['lasting'] {
 }
 
 /**
- * Returns how many times their usual credits the tenants of a workspace used on each day: the factor that they share,
- * latest day first. Ordinary days have 1, and so have days with too little history. `histories` are the daily credits of
- * a sample of tenants, latest day first.
- *
- * Each day has a level: the median change of the tenants against their usual days, which are taken at level 0. So a burst
- * never becomes the usual usage. A level that has lasted for four weeks becomes normal; the factors compare each day with
- * the level that is normal now, so a step that stays is divided out of the days before it.
+ * Returns the shared factor of each day, latest first: how many times their usual credits the tenants of a workspace
+ * used. It is 1 for ordinary days and for days with too little history. `histories` are the daily credits of a sample
+ * of tenants, latest day first. Method: each day gets a level, the median change of the tenants against their usual
+ * days. Usual days are taken at level 0, so that a burst never becomes usual. A level that lasts for four weeks
+ * becomes normal. Factors compare each day with the present normal level, so a lasting step is also divided out of
+ * the days before it.
  */
 export function sharedFactors(histories: readonly (readonly number[])[]): number[] {
   const length = Math.max(0, ...histories.map((history) => history.length));
@@ -111,14 +116,14 @@ export function sharedFactors(histories: readonly (readonly number[])[]): number
   return levels.map((level) => (isNear({ level, error: 0 }, now) ? 1 : Math.exp(level - now)));
 }
 
-/** A level that lasted for four weeks. */
+/** A level that held for four weeks. */
 interface NormalLevel {
   level: number;
   /** The latest day on which it held. */
   lastDay: number;
 }
 
-/** A day's change against the usual days of the tenants, as a natural logarithm, and the standard error of that. */
+/** A day's median change against usual days, as a natural logarithm, and its standard error. */
 interface DayChange {
   level: number;
   error: number;
@@ -128,15 +133,15 @@ function isNear({ level, error }: DayChange, other: number): boolean {
   return Math.abs(level - other) < Math.max(MIN_CHANGE, MIN_ERRORS * error);
 }
 
-/** Returns the level that most of the latest four weeks share with `level`; null when they do not. */
+/** Returns the median of the levels close to `level` in the latest four weeks, if most days are; otherwise null. */
 function lastingLevel(levels: readonly number[], day: number, level: number): number | null {
   const near = levels.slice(day, day + NEW_NORMAL_DAYS).filter((other) => Math.abs(other - level) < 2 * MIN_CHANGE);
   return near.length < MIN_CHANGED_DAYS ? null : median(near);
 }
 
 /**
- * Returns the median change of one day against the weeks before it, or for the oldest days against the weeks after it;
- * 0 where fewer than ten tenants have enough history.
+ * Returns the median change of a day against the weeks before it; for the oldest days, against the weeks after it. 0
+ * if fewer than ten tenants have enough history.
  */
 function changeOf(base: readonly (readonly number[])[], day: number, weeks: 'before' | 'after'): DayChange {
   const changes = base.flatMap((days) => {
@@ -150,7 +155,7 @@ function changeOf(base: readonly (readonly number[])[], day: number, weeks: 'bef
     }
     const usual = median(weekday);
     const used = days[day] ?? 0;
-    // An idle day has no ratio: the days on which a tenant works are its own habit.
+    // Idle days are left out, because they have no ratio and depend on each tenant's habits.
     return usual <= 0 || used <= 0 ? [] : [Math.log(used / usual)];
   });
   if (changes.length < MIN_TENANTS) return { level: 0, error: 0 };

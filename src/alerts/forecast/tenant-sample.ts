@@ -5,9 +5,9 @@ import { DAYS_BACK } from './past-days.ts';
 import { sharedFactors } from './shared-factor.ts';
 import type { UsageHistory } from './usage-history.ts';
 
-/** Enough for a median; reading more of a large workspace would only take longer. */
+/** Enough tenants for a median. Reading more of a large workspace would only take longer. */
 const MAX_TENANTS = 60;
-/** Intermittent tenants whose past completes the short past of another one. */
+/** Number of intermittent tenants whose history completes the short history of another one. */
 const MAX_INTERMITTENT = 12;
 
 const bounds = preparedSql('SELECT min(tenant_key), max(tenant_key) FROM tenant_usage WHERE period_key = ?', 'raw');
@@ -16,7 +16,7 @@ const nextTenant = preparedSql(
   'pluck',
 );
 
-/** A sample of the tenants that had a record in the previous month, evenly spread over their keys. */
+/** A sample of the tenants with a record in the previous month, spread evenly over their keys. */
 export class TenantSample {
   readonly #usageHistory: UsageHistory;
   readonly #periodKey: number;

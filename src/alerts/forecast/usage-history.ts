@@ -18,18 +18,18 @@ import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from
 const HABIT_DAYS = 400;
 
 export interface CurveSources {
-  /** The ledger as the rules see it: current state. */
+  /** The ledger in the state that the rules see. */
   connection: LedgerDb;
   workspaceKey: number;
   nowMs: number;
-  /** Cached history; absent: each value is looked up. */
+  /** Cached history of a replay; absent: each value is looked up. */
   kept?: KeptHistory | undefined;
 }
 
 export interface KeptHistory {
   readings: Readings;
   runs: RunTimes;
-  /** First periods of tenants, until a run brings new records. */
+  /** First periods of tenants. Cleared when a run brings new records. */
   firstPeriods: Map<number, number | null>;
 }
 
@@ -37,7 +37,7 @@ export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistor
   return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey), firstPeriods: new Map() };
 }
 
-/** Usage history of tenants, with one index seek for each reading. Moments of runs are looked up once. */
+/** The usage history of tenants. Each reading is one index seek, and each run's time is looked up once. */
 export class UsageHistory {
   readonly sources: CurveSources;
   readonly #moments: RunMoments;
@@ -45,7 +45,7 @@ export class UsageHistory {
   readonly #firstPeriods: Map<number, number | null>;
   readonly #statements;
   readonly #figures;
-  /** Credits that were read of the tenant that was looked at last, by period and last entry. */
+  /** Credits of the tenant read last, by period and last entry. */
   #lastRead: { tenantKey: number | null; periods: Map<number, (entryId: number) => bigint> } = {
     tenantKey: 0,
     periods: new Map(),
@@ -62,8 +62,9 @@ export class UsageHistory {
   }
 
   /**
-   * Returns the readings around a moment of a period, for SQL conditions: the last entry of each, and the fraction of
-   * the way between them. `later` is null for the present figures. Null without an earlier reading.
+   * Returns the readings before and after a moment of a period, for SQL conditions: the last entry of each, and which
+   * fraction of the time between them had passed. `later` is null for the present figures. Null without an earlier
+   * reading.
    */
   between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
     const { nowMs } = this.sources;
@@ -77,7 +78,7 @@ export class UsageHistory {
     return { earlier: earlier.lastEntryId, later: later.atMs >= nowMs ? null : later.lastEntryId, passed };
   }
 
-  /** The first period of a tenant, and so likely a partial one; null when it has none. */
+  /** Returns the first period of a tenant, which is probably incomplete; null if the tenant has none. */
   firstPeriodKey(tenantKey: number): number | null {
     const known = this.#firstPeriods.get(tenantKey);
     if (known !== undefined) return known;
@@ -86,7 +87,7 @@ export class UsageHistory {
     return found ?? null;
   }
 
-  /** When a run was applied; null for one that is under way. */
+  /** Returns when a run was applied; null for the run in progress. */
   readonly endOf = oncePerKey((runKey: number): number | null => {
     const { workspaceKey } = this.sources;
     const finishedAt = this.#statements.ends.get({ runKey, workspaceKey }) as string | null;
@@ -98,20 +99,20 @@ export class UsageHistory {
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   }
 
-  /** Returns the end of the run before another: its new records were used since then. */
+  /** Returns when the run before a given run ended. Usage that the given run found new happened after that. */
   readonly endBefore = oncePerKey((runKey: number): number | null => {
     const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
 
-  /** Returns the end of the last run before this one with a known time; null without one. */
+  /** Returns the end of the latest earlier run with a known time; null without one. */
   readonly lastRunMs = once((): number | null => {
     const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
     return run === undefined ? null : Date.parse(run.finishedAt ?? '');
   });
 
-  /** The last entry up to the run that found a period settled; null when no earlier run did. */
+  /** Returns the last entry of the run that found a period settled; null if no earlier run did. */
   settledEntry(periodKey: number): number | null {
     const { connection, workspaceKey } = this.sources;
     const runKey = settledBy(connection).get({ periodKey })?.runKey;
@@ -120,7 +121,7 @@ export class UsageHistory {
     return run === undefined ? 0 : (run.firstEntryId ?? 0) + run.entries - 1;
   }
 
-  /** The figures that a period had when an earlier run found it settled; null when none did. */
+  /** Returns a tenant's figures from when an earlier run found the period settled; null if none did. */
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
@@ -128,13 +129,13 @@ export class UsageHistory {
     return figures === undefined ? NO_USAGE : { credits: figures[0], requests: figures[1] };
   }
 
-  /** Credits in a period as they had been read by a moment; null when nothing had been read by then. */
+  /** Returns the credits in a period as read by a moment; null if nothing had been read. */
   reading(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
     const mark = this.#markOf(periodKey, atMs);
     return mark === null ? null : onTheWay(mark, this.#knownOf(periodKey, tenantKey));
   }
 
-  /** The past of a tenant, or of the workspace as a whole, seen from the open period. */
+  /** Returns the past of a tenant, or of the whole workspace (null), seen from the open period. */
   of(periodKey: number, tenantKey: number | null): Past {
     const { nowMs } = this.sources;
     const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
@@ -156,21 +157,24 @@ export class UsageHistory {
     return readAllDays(this.#reachedBefore(tenantKey, this.#days(daysBack)(periodKey)), daysBack);
   }
 
-  /** Daily credits of a tenant over more than a year, latest first: habits show in months, not in weeks. */
+  /** Returns a tenant's daily credits over more than a year, latest first. Habits show in months, not in weeks. */
   readonly habitDays = oncePerKey((tenantKey: number): readonly number[] => {
     const { workspaceKey, nowMs } = this.sources;
     return this.dailyCredits(periodKeyOf(workspaceKey, periodAt(nowMs)), tenantKey, HABIT_DAYS);
   });
 
   /**
-   * Daily credits of a tenant over more than a year before a month, the last day of the previous month first. The days are
-   * those of the calendar, so that all runs of a month see the same ones.
+   * Returns a tenant's daily credits over more than a year before a month, latest first. Days are calendar days, so
+   * that all runs of a month see the same ones.
    */
   daysBeforeMonth(periodKey: number, tenantKey: number): number[] {
     return readAllDays(this.#reachedBefore(tenantKey, this.#daysOfMonths(periodKey)), HABIT_DAYS);
   }
 
-  /** Returns a function of the days before: credits by then, counted from the start of the period of the marks. */
+  /**
+   * Returns a function that gives the credits `daysAgo`, counted from the start of the period of `marks`; negative
+   * before it.
+   */
   #reachedBefore(tenantKey: number | null, { periodKey, marks, ends }: DayMarks): (daysAgo: number) => bigint | null {
     let month: number | null = null;
     let credits: readonly bigint[] = [];
@@ -197,7 +201,7 @@ export class UsageHistory {
     return credits;
   }
 
-  /** The bounds of a month, worked out once: each reading asks for them. */
+  /** Bounds of months, cached because each reading needs them. */
   readonly #monthOf = oncePerKey((periodKey: number) => {
     const period = periodOfKey(periodKey);
     return { startMs: periodStartMs(period), endMs: periodEndMs(period) };
@@ -218,7 +222,7 @@ export class UsageHistory {
     const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
-    // Between two readings, usage counts as even, from the start of the period.
+    // Between two readings, and from the start of the period, usage counts as even.
     const fromMs = Math.max(earlier.atMs, startMs);
     const toMs = Math.min(later?.atMs ?? 0, endMs);
     if (later === null || toMs <= fromMs) return alone(earlier.lastEntryId);
@@ -254,17 +258,17 @@ export class UsageHistory {
     return { periodKey, marks, ends };
   }
 
-  /** Totals of all tenants in a period. */
+  /** Returns the totals of all tenants in a period. */
   readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));
 
-  /** Called only with a past: a first run has as many entries as records. */
+  /** Used only if there is a past: a first run has as many entries as records, and would be slow. */
   readonly #totals = oncePerKey((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
     return this.#knownOf(periodKey, tenantKey)(NOW);
   }
 
-  /** Returns the credits by entry for the tenant read last: if runs are rare, many moments share one reading. */
+  /** Caches credits by entry for the tenant read last: if runs are rare, many moments share a reading. */
   #knownOf(periodKey: number, tenantKey: number | null): (entryId: number) => bigint {
     if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
     const { periods } = this.#lastRead;
@@ -286,13 +290,13 @@ export class UsageHistory {
   }
 }
 
-/** Special entry ids: the present figures, and none before the first entry. */
+/** Special entry ids: the present figures, and the time before the first entry. */
 const NOW = Number.MAX_SAFE_INTEGER;
 const NOTHING = -1;
 
 /**
- * A moment of a period between two readings, each by its last entry, and which part of the way from the one to the other has
- * passed; `later` is null where one reading speaks for it.
+ * A moment between two readings, which are given by their last entries. `passed / whole` is the fraction of the time
+ * between them that had passed. `later` is null if one reading is close enough.
  */
 interface Mark {
   periodKey: number;
@@ -302,7 +306,7 @@ interface Mark {
   whole: bigint;
 }
 
-/** Positions of the ends of days among the entries that end days of their month; the latest day first. */
+/** The ends of days, latest first. `marks` refer to positions in `ends`, the last entries by month. */
 interface DayMarks {
   /** The open period that the days are counted back from. */
   periodKey: number;
@@ -323,7 +327,7 @@ const statementsOf = perConnection((connection) => ({
     )
     .safeIntegers()
     .raw(),
-  // The following runs bound the end of a run with a clock that was ahead.
+  // A clock may have been ahead, so a run ended no later than the runs after it.
   ends: connection
     .prepare(
       `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
@@ -412,7 +416,7 @@ interface RunEntries {
   lastEntryId: number;
 }
 
-/** Returns the credits of all tenants in a period by an entry. */
+/** Returns a function that gives the credits of all tenants in a period after an entry. */
 function totalsOf(history: LedgerDb, periodKey: number): (entryId: number) => bigint {
   const { runs, added, periods } = totalStatements(history);
   const known = periods(periodKey);

@@ -1,30 +1,33 @@
 import { sum } from './past-days.ts';
 
 export const WEEK_DAYS = 7;
-/** Weeks of the same weekday that a day is compared with. */
+/** A day is compared with the same weekday of this many weeks. */
 const WEEKS = 8;
-/** A weekday that weighs less is one without use. */
+/** A weekday with a lower weight counts as one without usage. */
 const MIN_WEIGHT = 0.02;
-/** Weekday weights are used if they leave at most this share of the variance. */
+/** Weekday weights are used only if they leave at most this share of the variance unexplained. */
 const MAX_UNEXPLAINED_SHARE = 0.7;
-/** Fewer days do not show a weekday pattern. */
+/** With fewer days, a weekday pattern cannot be seen. */
 const MIN_DAYS = 21;
-/** The noise of a day is its distance from the mean of this many days around it. */
+/** The noise of a day is its difference from the mean of this many days around it. */
 const AROUND_DAYS = 28;
-/** The latest days may be the beginning of something else: they are no noise. */
+/** The latest days are left out of the noise, because they may begin a new level. */
 const LATEST_DAYS = 4;
 const MIN_NOISE = 0.04;
 
 export interface WeekdayProfile {
   /** Weights of weekdays with mean 1, starting with the day that ended last. */
   weights: readonly number[];
-  /** Standard deviation of a day from its weekday's usage, relative to a usual day. */
+  /** Standard deviation of a day from its weekday's usual credits, relative to the mean day. */
   dayNoise: number;
-  /** The same for sums of days: usage around midnight makes neighbouring days dependent. */
+  /**
+   * The same for sums of several days. It is larger, because usage around midnight makes neighbouring days depend on
+   * each other.
+   */
   noise: number;
 }
 
-/** Days differ by more than a usual one: work is done in bursts. */
+/** From this noise on, usage comes in bursts: days differ by more than the mean day. */
 export const BURSTY = 1;
 
 /** Computes the weekday weights of a subject and the noise of its days. */
@@ -44,8 +47,8 @@ export function weightOf({ weights }: Pick<WeekdayProfile, 'weights'>, day: numb
 }
 
 /**
- * Sums the weights of the next days, the last one in part. The first day has the weekday of the one that ended six days
- * ago.
+ * Sums the weights of the coming days; the last day may count in part. The first of them is tomorrow's weekday, whose
+ * weight is six positions back.
  */
 export function weightAhead(week: WeekdayProfile, days: number): number {
   let weight = 0;
@@ -66,7 +69,7 @@ function partsOfWeeks(days: readonly number[]): (number | null)[] {
   });
 }
 
-/** The mean of the middle half: a burst in one of the weeks is not usual. */
+/** Returns the mean of the middle half, so that a burst in one week does not count. */
 function middleMean(values: number[]): number {
   if (values.length === 0) return 1;
   const cut = Math.floor(values.length / 4);
@@ -74,7 +77,7 @@ function middleMean(values: number[]): number {
   return sum(middle) / middle.length;
 }
 
-/** Returns a weekday's usual part, optionally without one of its days. */
+/** Returns a weekday's usual share of its week; `without` leaves out one of its days. */
 function usualPart(parts: readonly (number | null)[], weekday: number, without: number | null = null): number {
   const own: number[] = [];
   for (let day = weekday; day < parts.length; day += WEEK_DAYS) {
@@ -89,7 +92,7 @@ function fitsWeekdays(parts: readonly (number | null)[], usual: readonly number[
   const apart = (partOf: (day: number) => number) =>
     sum(parts.map((part, day) => (part === null ? 0 : (part - partOf(day)) ** 2)));
   const most = apart(() => 1) * MAX_UNEXPLAINED_SHARE;
-  // The cheap test comes first: leaving out each day is slow.
+  // The first test is cheap; the second one, which leaves out each day in turn, is slow.
   return (
     apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualPart(parts, day % WEEK_DAYS, day)) < most
   );
@@ -97,7 +100,7 @@ function fitsWeekdays(parts: readonly (number | null)[], usual: readonly number[
 
 function noiseOf(days: readonly number[], weights: readonly number[]): { dayNoise: number; noise: number } {
   const from = Math.min(LATEST_DAYS, Math.floor(days.length / 2));
-  // Running totals of usage and weight, because the days around each day are summed repeatedly.
+  // Running totals, because sums around each day are needed repeatedly.
   const usedBy = [0];
   const weighsBy = [0];
   for (const [day, used] of days.entries()) {

@@ -30,7 +30,7 @@ export type ComposedAlert = Omit<
   | 'lastChangedAt'
 >;
 
-/** A message's channel, and its position among the channel's messages about the alert. */
+/** Where a message goes: the channel, and the message's position among the channel's messages about the alert. */
 export interface MessagePlace {
   route: Pick<ChannelRoute, 'channel' | 'timezone' | 'publicUrl' | 'linkKey'>;
   event: NotificationEvent;
@@ -53,10 +53,10 @@ const TYPES: Partial<Record<NotificationEvent, NotificationType>> = {
   closed: 'alert.resolved',
 };
 
-/** Reasons of an end by the alert's state. */
+/** The reason of an end, by the alert's state. */
 const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
 
-/** Makes messages of alerts, by the figures that the last run has stored. */
+/** Composes messages about alerts from the figures that the last run stored. */
 export class MessageComposer {
   readonly #context: Omit<NotifyContext, 'routes'>;
   readonly #evidenceOf;
@@ -120,7 +120,7 @@ export class MessageComposer {
     });
   }
 
-  /** An alert that still holds is closed because its month has settled, or because its route changed. */
+  /** An alert that is still open is closed because its month settled, or because its route changed. */
   #endOf({ state, rule, level }: ComposedAlert): ClosedBecause {
     if (state === 'expired' && this.#isEnded()) return 'workspace_ended';
     return ENDS[state] ?? (isFinal({ rule, level }) ? 'settled' : 'unrouted');

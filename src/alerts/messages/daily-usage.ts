@@ -12,7 +12,7 @@ import { type RateChange, rateChangeOf } from '../forecast/change-point.ts';
 import { TOLERANCE_MS } from '../forecast/run-moments.ts';
 import type { DailyUsage } from './facts/facts.ts';
 
-/** The credits of a tenant in a period from a moment on. */
+/** A tenant's credits in a period from this moment on, until the next reading. */
 export interface Reading {
   atMs: number;
   credits: bigint;
@@ -26,7 +26,7 @@ export interface PeriodReadings {
 
 export interface DailyUsageInput {
   period: Period;
-  /** How much of the period has passed; all of it when it is over. */
+  /** How much of the period has passed; its whole length when it is over. */
   elapsedMs: number;
   current: PeriodReadings;
   previous: PeriodReadings;
@@ -46,8 +46,8 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
   const ratesBefore = previous.total === null ? [] : dailyRates(days.previous);
   const rates = dailyRates(days.current);
   const lastRate = rates.pop() ?? 0;
-  // A day that has not ended counts once it has more than the day before. The last day of a month that is over has the
-  // rest of the day before, too.
+  // A day in progress counts once it has more credits than the day before. In a past month, the last rate is left
+  // out, because it also contains the rest of the day before.
   const isOpen = startMs + elapsedMs < periodEndMs(period);
   if (isOpen && lastRate > (rates.at(-1) ?? ratesBefore.at(-1) ?? 0)) rates.push(lastRate);
   const all = [...ratesBefore, ...rates];
@@ -68,7 +68,7 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
 
 /** Returns the latest lasting change of daily rates, the earliest first; null without one. */
 function changeOf(rates: readonly number[]): RateChange | null {
-  // A correction is no rate.
+  // Negative credits are a correction, not a rate.
   if (rates.length === 0 || rates.some((rate) => rate < 0)) return null;
   return rateChangeOf(rates.toReversed());
 }
@@ -95,15 +95,15 @@ function atDayEnds(
 }
 
 /**
- * Reports whether a rate can have changed on a day: its own usage and that of the day before must be known. A month may
- * always begin with a change. A negative day is in the previous month.
+ * Reports whether the rate can have changed on a day: only if the usage of that day and of the day before is known. A
+ * change on the first day of a month is always possible. Negative days belong to the previous month.
  */
 function isDaySeen({ previous, current }: DailyUsage['days'], day: number): boolean {
   const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
   return rates.at(day) != null && (day === 0 || rates.at(day - 1) != null);
 }
 
-/** Returns the credits of each day; null if its beginning or its end was not read. */
+/** Returns the credits of each day; null for a day whose start or end was not read. */
 export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[] {
   return days.map((credits, index) => {
     const before = index === 0 ? 0n : (days[index - 1] ?? null);
@@ -152,7 +152,7 @@ interface DailyUsageSubject {
 }
 
 const entriesOfTenant = preparedSql(
-  // The run that is being applied has no end yet.
+  // The run in progress has no end yet.
   `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
      WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
   'safeIntegers',

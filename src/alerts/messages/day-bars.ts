@@ -2,20 +2,20 @@ import { addPeriods, type Period } from '../../core/period.ts';
 import { ratesOfDays } from './daily-usage.ts';
 import type { DailyUsage } from './facts/facts.ts';
 
-/** The days of one period as a row of bars, each a column wide. */
+/** One month as a row of bars, one character for each day. */
 export interface DayBars {
   period: Period;
-  /** Credits a day: one character for each day; all rows of a chart have the same scale. */
+  /** All rows of a chart have the same scale. */
   bars: string;
   total: bigint;
 }
 
-/** Marks of a day with unknown usage and of a day without usage. */
-const READ_FAULTS = '·';
+/** Characters for a day with unknown usage, and for a day without usage. */
+const UNKNOWN_USAGE_MARK = '·';
 const NO_USAGE_MARK = '_';
 const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** Both months of a course as bars, the earlier one first, and the highest day that they are drawn against. */
+/** Draws the previous and the current month as bars, in this order. `highest` is the day that sets the scale. */
 export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]; highest: number } {
   const series = [
     { period: addPeriods(period, -1), known: days.previous },
@@ -30,7 +30,17 @@ export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]
   return { rows, highest };
 }
 
+/** Explains the marks that the bars contain: `; · unknown; _ no usage`. */
+export function legendOf(rows: readonly DayBars[]): string {
+  const marks = [
+    [UNKNOWN_USAGE_MARK, 'unknown'],
+    [NO_USAGE_MARK, 'no usage'],
+  ] as const;
+  const shown = marks.filter(([mark]) => rows.some(({ bars }) => bars.includes(mark)));
+  return shown.map(([mark, meaning]) => `; ${mark} ${meaning}`).join('');
+}
+
 function barOf(rate: number | null, highest: number): string {
-  if (rate === null) return READ_FAULTS;
+  if (rate === null) return UNKNOWN_USAGE_MARK;
   return rate <= 0 ? NO_USAGE_MARK : (LEVELS[Math.round((rate / highest) * (LEVELS.length - 1))] ?? NO_USAGE_MARK);
 }

@@ -5,7 +5,7 @@ import { inOneText } from './message.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
 
-/** The end of the ledger's chain. Receivers who keep the digest can prove later changes. */
+/** The end of the ledger's chain. A receiver that keeps the digest can later prove that the ledger was changed. */
 export interface ChainHead {
   seq: number;
   digest: string;
@@ -22,8 +22,9 @@ export interface SummaryContext {
 }
 
 /**
- * The daily summary of a channel, in as many messages as receivers need: an item an alert, by workspace, the open ones
- * first, then the critical ones, then the largest change. The ids follow from the members alone.
+ * Builds the daily summary of a channel, in as many messages as its size limit requires. It has one item for each
+ * alert: by workspace, then open before ended, critical before warning, and largest change first. Message ids are
+ * derived from the alerts in them.
  */
 export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
   const { channel, timezone, dueAt, at, head, mostBytes } = context;
@@ -68,9 +69,9 @@ function bySeverity(a: Rendered, b: Rendered): number {
   const [one, other] = [a.notification, b.notification];
   return (
     compareText(one.workspace_id ?? '', other.workspace_id ?? '') ||
-    // `firing` comes before `resolved` alphabetically.
+    // `firing` sorts before `resolved`.
     compareText(one.state, other.state) ||
-    // `critical` comes before `warning` alphabetically, too.
+    // `critical` sorts before `warning`.
     compareText(one.severity, other.severity) ||
     byChange(a, b) ||
     compareText(one.alert_id, other.alert_id)

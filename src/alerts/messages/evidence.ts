@@ -16,7 +16,7 @@ import { usageKind } from '../rules/rules.ts';
 import { createDailyUsage } from './daily-usage.ts';
 import type { Evidence, EvidenceEntry, Predecessor, StakeMoney, TenantsEvidence } from './facts/facts.ts';
 
-/** Entries that a notification names, the latest ones; all are in `finance_history`. */
+/** Number of entries in a notification, the latest ones. `finance_history` has all of them. */
 const MAX_ENTRIES = 20;
 
 export interface EvidenceAbout {
@@ -109,8 +109,8 @@ export function createEvidence(
 }
 
 /**
- * A workspace's month and the month it is compared with, by tenant. `times` scales the credits to the forecast for the
- * end of the month.
+ * The tenants of a workspace in a month and in the compared month. `times` scales the credits up to the workspace's
+ * forecast.
  */
 interface WorkspaceMonth {
   periodKey: number;
@@ -182,8 +182,8 @@ export interface StakeSides {
 }
 
 /**
- * Returns the two amounts that bound the credits at stake. `projected` is the forecast of an open period. Null if the
- * rule has no stake, and for a tenant that did not use less before it stopped.
+ * Returns the two amounts whose difference is at stake. `projected` is the forecast of an open period. Null if the
+ * rule has no stake, and for a tenant that stopped but had not used less before.
  */
 export function stakeSides(
   rule: RuleName,
@@ -208,7 +208,7 @@ export function creditsAtStake({ likely, compared }: StakeSides): bigint {
   return likely > compared ? likely - compared : compared - likely;
 }
 
-/** Prices the credits at stake, both sides by the rates of one period. */
+/** Prices the credits at stake. Both amounts are priced with the rate cards of the alert's period. */
 export function moneyAtStake(
   { likely, compared }: StakeSides,
   price: (credits: bigint) => ReturnType<CreditPricer>,
@@ -223,7 +223,7 @@ function stakeMoney(change: bigint, currency: string): StakeMoney {
   return { amount: formatMinor(amountMinor, currency), amount_minor: amountMinor, currency };
 }
 
-/** The JSON text that is kept with a transition; integers are exact. */
+/** The JSON text that is stored with a transition; integers are exact. */
 export function renderEvidence(evidence: Evidence): string {
   return inertJson(stringifyExact(evidence));
 }
@@ -234,7 +234,7 @@ interface EvidenceRow {
   period_key: bigint;
   credits_delta: bigint;
   credits_after: bigint;
-  /** The number of all entries, including earlier ones. */
+  /** Number of all entries, including those that are not listed. */
   entry_count: bigint;
 }
 

@@ -4,13 +4,13 @@ import type { DailyUsage, Facts, StakeMoney, TenantsEvidence } from './facts/fac
 import { amountWords, grouped, named, signed } from './facts/names.ts';
 import { growthCauses, isOpenMonth, limitOf } from './facts/phrases.ts';
 
-/** One line of the facts about an alert: a label and the figures in words. */
+/** One fact about an alert: a label and its value in words. */
 export interface Fact {
   label: string;
   value: string;
 }
 
-/** Returns the known facts below an alert's sentence, most important first. */
+/** Returns the facts listed below an alert's sentence, most important first. Unknown facts are left out. */
 export function alertFacts(facts: Facts): Fact[] {
   const { credits, requests, evidence } = facts;
   const { daily_usage: usage, at_stake_credits, at_stake_money, projection, predecessor } = evidence;
@@ -51,7 +51,7 @@ function pairWords(
   const percent = change_percent === null ? '' : `, ${signed(change_percent)}%`;
   const difference = change === 0n ? '' : ` (${signed(change)}${percent})`;
   if (period === previous_period) return `${grouped(current)} in ${period}, ${grouped(previous)} before${difference}`;
-  // The difference of an incomplete month is unknown.
+  // In an open month, less usage than in all of the compared month means nothing.
   const isPart = isOpenMonth(facts) && change < 0n;
   const so = isOpenMonth(facts) ? 'so far in' : 'in';
   return `${grouped(current)} ${so} ${period}, ${grouped(previous)} in ${previous_period}${isPart ? '' : difference}`;
@@ -65,7 +65,7 @@ function forecastFact(
   return `${grouped(credits)} credits by the end of ${period} (${passed}% of the month has passed)`;
 }
 
-/** How the limit came about. */
+/** Explains how the limit was computed. */
 function thresholdWords({ rule, threshold, evidence, credits }: Facts): string | null {
   if (threshold === null) return null;
   const limit = `${grouped(threshold)} credits`;
@@ -97,7 +97,7 @@ function differenceWords({ rule, period, threshold, credits }: Facts, difference
   return isShown ? null : `${words} by the end of ${period}`;
 }
 
-/** The money that the difference costs. */
+/** Formats the cost of the difference. */
 function moneyWords({ period }: Facts, money: StakeMoney): string {
   return `${amountWords(money)} at the prices of ${period}`;
 }
@@ -118,7 +118,7 @@ function samePointWords({ period, credits }: Facts, { previous_same_point }: Dai
   return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
 }
 
-/** The tenants with the largest increase, each with its credits of both months. */
+/** Names the tenants with the largest increase, each with its credits in both months. */
 function largestWords({ previous_period }: Facts, { largest }: TenantsEvidence): string | null {
   if (largest.length === 0) return null;
   return largest

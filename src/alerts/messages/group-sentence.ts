@@ -10,7 +10,7 @@ import { linesOf, type MessageText } from './message.ts';
 import { eventWords, monthWords, readWords } from './sentence.ts';
 
 const MAX_NAMED = 3;
-/** Events that begin a condition. */
+/** Events with which a condition begins or gets worse. */
 const BEGINS: readonly NotificationEvent[] = ['opened', 'again', 'worse'];
 
 /** Returns the title and the lines of a message about several alerts of one rule, the largest first. */
@@ -37,13 +37,13 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
   };
 }
 
-/** Returns the sentence about the largest members; nothing for workspaces, which the lines name. */
+/** Names the largest members; empty for workspaces, because the lines list all of them. */
 export function largestWords(all: readonly Facts[]): string {
   const isSystem = all.some(({ rule }) => RULE_TABLE[rule].type === 'system');
   return isSystem ? '' : `Largest: ${firstOf(memberLines(all), MAX_NAMED)}.`;
 }
 
-/** Returns each member with its figures: `acme 345,035 (June 122,435)`. */
+/** Returns each member with its figures, such as `acme 345,035 (June 122,435)`. */
 export function memberLines(all: readonly Facts[]): string[] {
   const isForecast = areForecast(all);
   return all.map((each) => {
@@ -62,12 +62,15 @@ function togetherWords(all: readonly Facts[]): string {
     : `, ${signed(sum)} credits together`;
 }
 
-/** Reports whether the members have no cause any more; the last message about settled figures has one. */
+/**
+ * Reports whether the alerts ended because their causes are gone. The last message about settled figures is no such
+ * end.
+ */
 function hasEnded(all: readonly Facts[]): boolean {
   return all.some(({ event, closed_because }) => event === 'closed' && closed_because !== 'settled');
 }
 
-/** Returns the sentences about changes since the last message. */
+/** Returns sentences about what changed since the last message. */
 function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   if (hasEnded(all)) return [];
   const [first] = all as [Facts];
@@ -75,7 +78,7 @@ function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
   return [haveSettled ? settled(first) : '', first.event === 'grown' ? eventWords(first) : ''];
 }
 
-/** Sums the differences of all members; null if their figures are of several kinds. */
+/** Sums the differences of all members; null if they are different kinds of figures. */
 export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
   if (first === undefined || hasEnded(all)) return null;
@@ -88,7 +91,7 @@ export function sumOf(all: readonly Facts[]): bigint | null {
   );
 }
 
-/** Reports whether all members are likely and have a forecast. */
+/** Reports whether all members are likely and have forecasts. */
 function areForecast(all: readonly Facts[]): boolean {
   return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
 }
@@ -97,7 +100,10 @@ function expectedCredits(facts: Facts, isForecast: boolean): bigint {
   return isForecast ? monthCredits(facts) : BigInt(facts.credits?.current ?? 0n);
 }
 
-/** `5 of 34 tenants of ws-1 are over their March limit`; where it is so of others, too, `5 more tenants ..., 14 of 34 in all`. */
+/**
+ * Describes a finding of many tenants: `5 of 34 tenants of ws-1 are over their March limit`. If more tenants had the
+ * alert before: `5 more tenants ..., 14 of 34 in all`.
+ */
 function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: TenantCounts): string {
   const [first] = all as [Facts];
   const place = placeOf(first);
@@ -110,13 +116,13 @@ function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, 
   return `${grouped(all.length)}${more} tenants of ${place} ${found}, ${grouped(inAll)} of ${grouped(tenants)} in all`;
 }
 
-/** Returns the reason that all members share; null if they have several. */
+/** Returns the reason that all members have in common; null if they differ. */
 function sharedReason(all: readonly Facts[]): Facts['closed_because'] {
   const because = new Set(all.map(({ closed_because }) => closed_because));
   return because.size === 1 ? (all[0]?.closed_because ?? null) : null;
 }
 
-/** `March jump of 5 tenants of ws-1 closed` */
+/** Describes the end for many tenants: `March jump of 5 tenants of ws-1 closed`. */
 function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
   const [first] = all as [Facts];
   const about = `${monthOf(first)} ${rule.kind.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;

@@ -8,8 +8,8 @@ import { byChange, inParts, type MadeMessage, type Rendered } from './message-pa
 import { renderPayload } from './notification.ts';
 
 /**
- * Composes the messages about one rule for a channel: one, or several if the receiver's limit requires it. Members are
- * included completely, largest first.
+ * Composes the messages about several alerts of one rule for a channel, as few as the receiver's size limit allows.
+ * They contain every member completely, largest first.
  */
 export function groupMessages<T extends Rendered>(
   all: readonly T[],

@@ -19,12 +19,15 @@ export interface Part {
 }
 
 const MAX_MEMBERS = 100;
-/** The most bytes of one message: many receivers refuse 200 kB and more. */
+/** Largest size of a message in bytes: many receivers refuse 200 kB or more. */
 export const MAX_BYTES = 180_000;
 /** Upper bound for the bytes of a message besides its members. */
 const FRAME_BYTES = 2_000;
 
-/** Cuts members, in their order, into messages that receivers take; one that is larger by itself goes alone. */
+/**
+ * Splits members, in order, into messages that receivers accept. A member that is too large by itself gets its own
+ * message.
+ */
 export function inParts<T extends Rendered>(
   members: readonly T[],
   mostBytes: number,
@@ -45,7 +48,7 @@ export function inParts<T extends Rendered>(
   return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
 }
 
-/** Orders by the largest change; likely alerts count by their forecast. */
+/** Compares members by the size of their change, largest first. Likely alerts count with their forecast. */
 export function byChange(a: Rendered, b: Rendered): number {
   return compareFigures(changeSize(b), changeSize(a));
 }

@@ -2,31 +2,31 @@ import type { NotificationEvent } from '../../core/text/alert-words.ts';
 import type { Fact } from './fact-list.ts';
 import type { Facts } from './facts/facts.ts';
 
-/** The words of a message: a title that stands alone, and at most three lines. They contain no markup. */
+/** The text of a message: a title that is understood alone, and at most three lines. No markup. */
 export interface MessageText {
   /** Who, what, how much; without a full stop. */
   title: string;
-  /** Figures against the limit, causes, cost; each a line of whole sentences. */
+  /** Figures against the limit, causes, cost. Each line consists of whole sentences. */
   lines: string[];
 }
 
-/** The kind of a message, which channels show as a word and a colour. */
+/** The kind of a message, which channels show as a word and as a colour. */
 export type MessageKind = 'critical' | 'warning' | 'closed' | 'summary' | 'test';
 
-/** A message before it has the form of a channel. Its texts are inert, whatever the names in them are. */
+/** A message before a channel gives it a form. All texts are inert, whatever names they contain. */
 export interface Message extends MessageText {
   kind: MessageKind;
-  /** The event of an alert that was sent before, as `grown`; null for others. */
+  /** The event if the alert was sent before, such as `grown`; null for other alerts. */
   event: NotificationEvent | null;
   /** The page about the alert, and the page that acknowledges it; null without `http.public_url`. */
   links: { open: string | null; acknowledge: string | null };
-  /** The command that shows or does more; null without one. */
+  /** A command that shows more or solves the problem; null without one. */
   command: string | null;
-  /** Details for receivers that keep them beside the message. */
+  /** Details, for receivers that show them next to the message. */
   facts: Fact[];
-  /** The alert with its daily usage, for a chart; null for several alerts. */
+  /** The alert with its daily usage, for a chart; null for a message about several alerts. */
   alert: Facts | null;
-  /** The alerts of a group or a daily summary, a line each. */
+  /** The alerts of a group or a daily summary, one line each. */
   items: string[];
   /** The head of the ledger's chain in a daily summary, for `verify --expect-head`; null for other messages. */
   head: string | null;

@@ -1,4 +1,4 @@
-/** Reasons in words, apart from silences and inhibitions. */
+/** Why an alert is muted, in words. Silences and inhibitions are worded below. */
 const REASONS: Readonly<Record<string, string>> = {
   seed: 'found by the first sync',
   unrouted: 'no channel takes it',
@@ -14,7 +14,7 @@ export function mutedBy(because: string | null): { how: 'muted' | 'inhibited'; i
   return id === undefined ? null : { how: word === 'silence' ? 'muted' : 'inhibited', id };
 }
 
-/** Returns in words why nobody is notified; null if somebody is or was. */
+/** Explains why nobody is notified; null if somebody is or was. */
 export function mutedWords(because: string | null): string | null {
   const by = mutedBy(because);
   return by === null ? (REASONS[because ?? ''] ?? null) : `${by.how} by ${by.id}`;

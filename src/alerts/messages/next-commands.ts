@@ -6,7 +6,7 @@ import { findsGrowth, isSystemRule, systemRule } from '../rules/rules.ts';
 import type { Facts } from './facts/facts.ts';
 import { roundedUp } from './facts/names.ts';
 
-/** Returns complete command lines for an alert, with its id. They contain no text from outside. */
+/** Returns command lines for an alert, with its id. They contain no text from outside, so they are safe to copy. */
 export function nextCommands(facts: Facts, nowMs: number): string[] {
   const { alert_id, rule, state } = facts;
   const about = (command: string, rest: string) => `usage-ledger alerts ${command} ${alert_id} ${rest}`.trim();
@@ -41,15 +41,15 @@ function isPlannable({ rule, tenant_id }: Facts): boolean {
 }
 
 function muting(command: 'silence' | 'plan', facts: Facts, nowMs: number): string {
-  // The month leaves the alert window after three more months, unless `lookback_periods` is larger. Its end is not
-  // notified then.
+  // By default an alert's month leaves the alert window after three months. The silence lasts a week longer, so that
+  // the end is not sent either.
   const gone = facts.period === null ? nowMs : periodStartMs(addPeriods(facts.period, 3));
   const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
   const bound = command === 'plan' ? `--up-to ${planned(facts)} ` : '';
   return `usage-ledger alerts ${command} --alert ${facts.alert_id} ${bound}--until ${until} --reason "..."`;
 }
 
-/** Returns the forecast plus a fifth. */
+/** Returns the forecast plus a fifth, as the limit of a plan. */
 function planned({ credits, evidence }: Facts): bigint {
   const likely = (credits?.previous ?? 0n) + BigInt(evidence.at_stake_credits ?? credits?.change ?? 0n);
   return roundedUp((likely * 6n) / 5n + 1n);

@@ -20,7 +20,7 @@ export interface NotificationInput
 
 export function buildNotification(input: NotificationInput): Notification {
   const { public_url, acknowledge_link, previous: before, current, ...rest } = input;
-  // A tenant without a record of the period before used nothing in it.
+  // A tenant without a record in the previous period used nothing in it.
   const previous = before ?? NO_USAGE;
   const facts = {
     ...rest,
@@ -52,8 +52,8 @@ function linkTo(
 }
 
 /**
- * A message as JSON text, which is stored and sent byte for byte. Identifiers parse back exactly; in the text itself control,
- * bidi and invisible characters are escaped, so that showing it raw does no harm.
+ * Renders a message as the JSON text that is stored and sent byte for byte. Parsing it gives the exact names, but in
+ * the text itself control, bidirectional and invisible characters are escaped, so that it can be shown as it is.
  */
 export function renderPayload(message: object): string {
   return inertJson(stringifyExact(message));

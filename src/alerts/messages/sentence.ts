@@ -9,10 +9,11 @@ import { isOpenMonth, monthOf, placeOf, titleSubject } from './facts/phrases.ts'
 import { linesOf, type MessageText } from './message.ts';
 
 /**
- * Returns the title and the lines of a message about one alert. They are safe for a terminal whatever the names are.
+ * Returns the title and the lines of a message about one alert. They are safe for a terminal, whatever names they
+ * contain.
  */
 export function alertText(facts: Facts): MessageText {
-  // The last message about settled figures has these figures.
+  // The last message about a settled month shows the final figures, not an end.
   if (facts.event === 'closed' && facts.closed_because !== 'settled') return endText(facts);
   const rule = RULE_TABLE[facts.rule];
   return rule.type === 'usage' ? usageText(rule, facts) : systemText(rule, facts);
@@ -35,7 +36,7 @@ function systemText(rule: SystemRule, facts: Facts): MessageText {
   return { title: found(whose(facts)), lines: linesOf([why], [eventWords(facts)], [todo]) };
 }
 
-/** Capitalizes a sentence, except for a name or an address at its beginning. */
+/** Capitalizes a sentence unless it begins with a name or an address. */
 function capitalized(words: string): string {
   return /^[a-z]+ /.test(words) ? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}` : words;
 }
@@ -47,37 +48,37 @@ const EVENT_WORDS: Partial<Record<Facts['event'], string>> = {
   flapping: 'It begins and ends repeatedly. The next message follows after an hour without a change.',
 };
 
-/** Says how the message differs from earlier ones; nothing for the first one. */
+/** Explains why the channel gets another message; empty for the first one. */
 export function eventWords(facts: Facts): string {
   const { event, evidence } = facts;
   if (event === 'grown') return usageRule(facts.rule)?.message.grown ?? 'Grown since the last message.';
-  // An alert that eased because the tenant is a successor was not corrected.
+  // An alert that eased because a predecessor was found was not corrected by the service.
   if (event === 'eased' && evidence.predecessor !== null) return '';
-  // A notification repeated after an uncertain delivery or a route change follows no end.
+  // This message repeats an uncertain delivery or follows a change of routes, so the alert never ended.
   if (event === 'again' && facts.episode < 2) return '';
   return EVENT_WORDS[event] ?? '';
 }
 
-/** When figures were read that are older than a day. */
+/** Tells the date of the figures if they are older than a day. */
 export function readWords(facts: Facts): string {
   const { period, read_at, created_at } = facts;
   if (period === null || read_at === null || Date.parse(created_at) - Date.parse(read_at) < DAY_MS) return '';
   return `Figures as of ${momentName(read_at, facts)}.`;
 }
 
-/** Explains the month of a message that the reader's calendar dates in another one. */
+/** Explains which month is meant if it is a different month in the reader's time zone. */
 export function monthWords({ period, created_at, time_zone }: Facts): string {
   const isOtherMonth = localDay(created_at, time_zone).slice(0, 7) !== created_at.slice(0, 7);
   return period !== null && isOtherMonth ? 'Billing months are in UTC.' : '';
 }
 
-/** Returns the name of the failing part of a system alert, or of its workspace. */
+/** Returns the failing part that a system alert is about, or else its workspace. */
 function whose(facts: Facts): string {
   const name = facts.cause?.split(':').slice(1).join(':');
   return name ? named(name) : placeOf(facts);
 }
 
-/** Formats the cost; empty without a rate card. That of a forecast is rounded. */
+/** Formats the cost, rounded for a forecast; empty without a rate card. */
 function costWords(facts: Facts, sentence: UsageRule['message']['cost']): string {
   const { at_stake_money: money } = facts.evidence;
   if (sentence === undefined || money === null || BigInt(money.amount_minor) === 0n) return '';
@@ -85,8 +86,8 @@ function costWords(facts: Facts, sentence: UsageRule['message']['cost']): string
 }
 
 /**
- * Reports whether the credits at stake are those at the end of an open month: the forecast growth, or the loss if
- * nothing more is used.
+ * Reports whether the credits at stake are those expected at the end of an open month: forecast growth, or the loss
+ * if nothing more is used.
  */
 export function isOfMonthEnd(facts: Facts): boolean {
   const { rule, credits, evidence } = facts;
@@ -94,7 +95,7 @@ export function isOfMonthEnd(facts: Facts): boolean {
   return evidence.projection !== null && evidence.projection.credits > (credits?.current ?? 0n);
 }
 
-/** Returns the text about an alert that ended or is no longer sent here. */
+/** Returns the text for an alert that ended or is no longer sent to this channel. */
 function endText(facts: Facts): MessageText {
   const rule = RULE_TABLE[facts.rule];
   const { closed_because: because } = facts;

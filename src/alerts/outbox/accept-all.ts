@@ -8,7 +8,7 @@ import { dueDeliveries, isAnythingDue } from './due.ts';
 
 const summariesNow = preparedSql("UPDATE alert_notified SET due_at = ? WHERE batch = 'digest' AND due_at IS NOT NULL");
 
-/** Delivers everything that is due, including digests, as a receiver that accepts each message. */
+/** Delivers everything that is due, digests included, to a receiver that accepts each message. For replays. */
 export function acceptAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
   const channels = routes.map(({ channel }) => channel);
   for (;;) {

@@ -4,7 +4,7 @@ import { channelStates } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
 import { MAX_BYTES } from '../messages/message-parts.ts';
 
-/** A channel disabled by its receiver. */
+/** A channel that its receiver has disabled. */
 export interface DisabledChannel {
   name: string;
   disabledAt: string;
@@ -20,7 +20,7 @@ export function disabledChannels(connection: LedgerDb): DisabledChannel[] {
 }
 
 /**
- * Records that a channel is disabled; its notifications are given up when they become due. Runs inside the caller's
+ * Records that a channel is disabled. Its notifications are given up once they become due. Runs inside the caller's
  * transaction.
  */
 export function disableChannel(connection: LedgerDb, channel: string, reason: string, nowMs: number): void {
@@ -32,7 +32,7 @@ export function disableChannel(connection: LedgerDb, channel: string, reason: st
     .run(channel, isoTime(nowMs), reason);
 }
 
-/** Why nothing is sent to a disabled channel. */
+/** Returns why nothing is sent to a disabled channel. */
 export function disabledReason(channel: string, reason: string): string {
   return `channel ${JSON.stringify(channel)} is disabled (${reason})`;
 }

@@ -16,15 +16,18 @@ import { dueMoments } from './due.ts';
 import { evaluateDue } from './evaluate-due.ts';
 import type { DueNotification } from './notify-channels.ts';
 
-/** A message about at least this many tenants is a group. */
+/** Notifications about at least this many tenants become one message. */
 const MIN_GROUP_TENANTS = 5;
-/** The same for notifications that waited for each other. */
+/** The same for notifications that were held back for a group. */
 const MIN_GATHERED = 2;
 /** The same for workspaces with a system alert. */
 const MIN_WORKSPACES = 2;
-/** Messages of one channel that one call makes, but for the parts of one: each is to be true when it is sent. */
+/**
+ * Most messages to compose for a channel at a time, because each should be up to date when it is sent. The parts of
+ * one message count once.
+ */
 const MAX_A_CALL = 20;
-/** A message that waited longer for its first attempt is composed again. */
+/** A message that has waited longer than this for its first attempt is composed again. */
 const OUTDATED_MS = 60_000;
 
 interface Member extends Rendered {
@@ -64,7 +67,10 @@ const busyChannels = preparedSql(
   'pluck',
 );
 
-/** A wait that a clock ahead of this one has begun begins now, as long as it was meant to be; a question is asked now. */
+/**
+ * Handles waits that were scheduled by a clock that ran ahead: each starts again now, with its original length. A
+ * decision that was to be made later is made now.
+ */
 function restartWaits(connection: LedgerDb, nowMs: number): void {
   const { at, latest } = dueMoments(nowMs);
   const seconds = 'round((julianday(due_at) - julianday(scheduled_at)) * 86400, 3)';
@@ -108,7 +114,7 @@ class ChannelComposer {
     this.#mostBytes = mostBytesOf(connection, route.channel);
   }
 
-  /** Composes messages for the channel and returns their number; the rest stays due. */
+  /** Composes messages for the channel and returns their number. Whatever exceeds MAX_A_CALL stays due. */
   compose(due: readonly DueNotification[]): number {
     this.#digest(due.filter(({ pending }) => pending.batch === 'digest'));
     const others = due.filter(({ pending }) => pending.batch !== 'digest');
@@ -142,7 +148,7 @@ class ChannelComposer {
       {
         channel: this.#route.channel,
         timezone: this.#route.timezone,
-        // Several digest hours may have been missed; this is the latest one.
+        // If several digest hours were missed, only the latest one counts.
         dueAt: isoTime(summarySlot(this.#route, this.#nowMs).latestMs),
         at: this.#at,
         head: headOfChain(this.#connection),
@@ -153,7 +159,7 @@ class ChannelComposer {
   }
 
   #render(due: DueNotification): Member {
-    // Based on the clock, so that it rises even in a ledger restored from a copy.
+    // The revision is based on the clock, so that it rises even in a ledger restored from a backup.
     const revision = Math.max(due.revision + 1, Math.floor(this.#nowMs / 1000));
     const notification = due.compose(revision);
     const payload = renderPayload(notification);
@@ -176,9 +182,9 @@ class ChannelComposer {
 }
 
 /**
- * Groups notifications for one channel: the same rule and event for many tenants, or for several workspaces with a
- * common fault, and those that waited for each other. Each member counts as notified. Outliers are left out of the
- * group.
+ * Groups the due notifications of one channel: the same rule and event for many tenants, or for several workspaces
+ * with the same fault, and notifications that were held back for a group. Each alert of a group counts as notified.
+ * Outliers are not grouped.
  */
 function groupsOf(due: readonly DueNotification[]): DueNotification[][] {
   const gathered = new Set(due.filter(isGathered).map(kindOf));
@@ -199,7 +205,7 @@ function alone(members: readonly DueNotification[]): DueNotification[][] {
   return members.map((one) => [one]);
 }
 
-/** Returns a key of the cause that notifications may share. */
+/** Returns a key that notifications with a common cause share. */
 function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueNotification): string {
   return JSON.stringify(stopsReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
 }

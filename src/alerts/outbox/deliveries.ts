@@ -10,7 +10,7 @@ import type { Notifying } from '../pipeline/route.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type MemberEffect } from './delivery-states.ts';
 
-/** How long one sender keeps a message in hand: longer than any channel's timeout. */
+/** How long a sender may hold a message. Longer than the timeout of any channel. */
 const CLAIM_MS = 60_000;
 
 export interface ClaimedDelivery {
@@ -20,19 +20,22 @@ export interface ClaimedDelivery {
   attempts: number;
   failures: number;
   members: number;
-  /** When, ISO-8601 UTC; a later claim has another. */
+  /** When the sender claimed the message, ISO-8601 UTC. A later claim has another time. */
   claimedAt: string;
 }
 
 export interface AttemptRecord {
   notificationId: string;
-  /** The claim of the attempt: the failure of an overtaken sender changes nothing. Absent: the last claim. */
+  /**
+   * The claim that the attempt belongs to. If a later sender has claimed the message since, the result is ignored.
+   * Absent: the last claim.
+   */
   claimedAt?: string;
   event: DeliveryEvent;
   /** Time until the message, or a new one about the same alerts, is tried again. */
   delayMs: number;
   error: string | null;
-  /** The message size in bytes that the receiver refused. */
+  /** The size in bytes that the receiver refused as too large. */
   tooLarge?: number;
   nowMs: number;
 }
@@ -54,7 +57,7 @@ const beginDelivery =
   preparedSql(`INSERT INTO alert_notified (alert_key, channel, delivery_key, revision) VALUES (@alertKey, @channel, @deliveryKey, @revision)
      ON CONFLICT DO UPDATE SET delivery_key = @deliveryKey, revision = @revision, due_at = NULL, scheduled_at = NULL`);
 
-/** Writes down a message that is to be sent now. Inside the caller's transaction. */
+/** Stores a message that is to be sent now. Runs inside the caller's transaction. */
 export function writeDelivery(
   connection: LedgerDb,
   delivery: Pick<typeof deliveries.$inferSelect, 'notificationId' | 'channel' | 'form' | 'payload' | 'failures'> & {
@@ -89,8 +92,9 @@ type KnownDelivery = ClaimedDelivery &
   Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'> & { isDue: number };
 
 /**
- * Takes a due message in hand; null when it is not due, has ended, or its channel is not configured and it was never tried. A
- * sender that dies leaves the claim to run out, so a message may arrive twice, under the same id, but is never lost.
+ * Claims a due message for a sender. Null if it is not due, has ended, or was never tried and its channel is not
+ * configured. The claim of a sender that dies expires, so a message may arrive twice, under the same id, but is never
+ * lost.
  */
 export function claimDelivery(
   connection: LedgerDb,
@@ -151,7 +155,10 @@ function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): numb
   return isFailure && tooLarge === undefined ? before + 1 : before;
 }
 
-/** Has a message that is in a state of its own go through an event that no attempt brings. Inside the caller's transaction. */
+/**
+ * Applies an event that no attempt causes to a message. Does nothing if the message's state ignores the event. Runs
+ * inside the caller's transaction.
+ */
 export function moveDelivery(
   connection: LedgerDb,
   { deliveryKey, state }: Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'>,
@@ -170,8 +177,8 @@ export function moveDelivery(
 }
 
 /**
- * An undelivered message keeps only its sentence. It is plain text, because a trigger that digests the row would parse
- * JSON.
+ * Of a message that was not delivered only the summary is kept, as plain text, because a trigger that computes the
+ * row's digest would parse JSON.
  */
 const onlySentence = sql`json_object('summary', ${deliveries.payload} ->> '$.summary') || ''`;
 
@@ -222,7 +229,7 @@ export function pruneDeliveries(connection: LedgerDb, before: string): PrunedDel
   return connection
     .transaction(() => {
       connection.prepare(`DELETE FROM delivery_members WHERE delivery_key IN (${OLD})`).run({ before });
-      // Without members nothing keeps them.
+      // Messages without members are deleted.
       const { changes } = connection.prepare(`DELETE FROM deliveries WHERE delivery_key IN (${OLD})`).run({ before });
       return { notifications: changes, more: changes === MESSAGES_A_STEP };
     })
@@ -233,11 +240,11 @@ interface MemberMoment {
   deliveryKey: number;
   now: string;
   dueAt: string;
-  /** Attempts in a row that were refused; null: as many as before. */
+  /** Number of refused attempts in a row; null: unchanged. */
   failures: number | null;
 }
 
-/** Makes the channel decide again at `@now`. */
+/** Makes the channel decide again now. */
 const DECIDE_NOW = 'due_at = @now, scheduled_at = @now';
 const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM delivery_members m
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
@@ -248,8 +255,8 @@ const IS_LAST_NOTIFICATION = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.d
     WHERE later.alert_key = n.alert_key AND later.revision > m.revision AND d.channel = n.channel AND d.state = 'delivered'))`;
 
 /**
- * `notified`: the daily limit counts begins and growth, so an end keeps their time. `forgotten`: the message counts as
- * not delivered and the daily limit does not apply, but an end is still sent.
+ * `notified`: an end keeps the time of the message before it, because only other messages count for the daily limit.
+ * `forgotten`: the message counts as not delivered and the daily limit does not apply, but an end is still sent.
  */
 const EFFECTS: Record<MemberEffect, readonly string[]> = {
   notified: [

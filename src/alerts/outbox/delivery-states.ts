@@ -24,8 +24,9 @@ export type DeliveryEvent =
   | 'withdraw';
 
 /**
- * Effect on the members: `notified`: the channel counts as notified. `freed`: decided again. `given_up`: not tried
- * again. `forgotten`: the channel counts as not notified by this message. `dropped`: no longer pending.
+ * The effect on a message's members. `notified`: the channel has been notified. `freed`: decide again. `given_up`: do
+ * not try again. `forgotten`: the channel counts as not notified by this message. `dropped`: the notification is no
+ * longer pending.
  */
 export type MemberEffect = 'notified' | 'freed' | 'given_up' | 'forgotten' | 'dropped';
 
@@ -37,10 +38,10 @@ export interface Next {
 const STAYS_POSSIBLE: Next = { state: 'possible' };
 const DELIVERED: Next = { state: 'delivered', members: 'notified' };
 const WITHDRAWN: Next = { state: 'refused', members: 'dropped' };
-/** The receiver may have it and is notified of the end if this ledger is used again. */
+/** Another ledger continues. The receiver may have the message, so it gets the end if this ledger is used again. */
 const TAKEN_BACK: Next = { state: 'refused', members: 'notified' };
 
-/** Whatever comes, comes too late. */
+/** A message that has ended ignores all events. */
 const OVER: Record<DeliveryEvent, null> = {
   claim: null,
   accepted: null,
@@ -69,7 +70,7 @@ export const DELIVERY_TABLE: Record<DeliveryState, Record<DeliveryEvent, Next | 
     withdraw: WITHDRAWN,
   },
   trying: {
-    // Its sender has died, and may have sent it.
+    // The sender died, possibly after it had sent the message.
     claim: STAYS_POSSIBLE,
     accepted: DELIVERED,
     refused: { state: 'refused', members: 'freed' },

@@ -5,8 +5,8 @@ import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { ALL_CHANNELS } from './pending.ts';
 
 /**
- * SQL condition for due rows, including those scheduled by a clock that was ahead. `@at` is now, `@latest` the latest
- * time that can have been written.
+ * SQL condition for due rows. Rows scheduled by a clock that ran ahead count as due. `@at` is now; `@latest` is the
+ * latest time that a correct clock can have written.
  */
 export const IS_DUE = '(due_at <= @at OR scheduled_at > @latest)';
 
@@ -32,8 +32,8 @@ const selectDue = preparedSql(`SELECT notification_id AS notificationId, channel
      WHERE place <= @limit ORDER BY due_at, delivery_key`);
 
 /**
- * Returns the messages to try now for these channels, and those for other channels with an unknown outcome: at most
- * `limit` of each channel, longest due first.
+ * Returns the messages to try now: those for these channels, and those for other channels with an unknown outcome. At
+ * most `limit` for each channel, longest due first.
  */
 export function dueDeliveries(
   connection: LedgerDb,
@@ -50,7 +50,10 @@ const selectNext = preparedSql(
   'pluck',
 );
 
-/** When something is due next that is not due yet, milliseconds since the epoch; null: nothing is. */
+/**
+ * Returns when the next message or notification becomes due, in milliseconds since the epoch; null if nothing is
+ * scheduled.
+ */
 export function nextDueMs(connection: LedgerDb, nowMs: number): number | null {
   const at = selectNext(connection).get({ at: isoTime(nowMs) }) as string | null;
   return at === null ? null : Date.parse(at);

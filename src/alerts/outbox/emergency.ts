@@ -7,14 +7,17 @@ import { type JobHealth, judgeJob } from '../rules/job-failed/detect.ts';
 import { requireAlert, type StoredAlert, systemAlertId } from '../state/alert-store.ts';
 import { claimDelivery, recordAttempt, writeDelivery } from './deliveries.ts';
 
-/** A message about a fault that the ledger cannot take; it is written down once that can be written. */
+/**
+ * A message about a fault that keeps the ledger from being written. It is recorded once the ledger can be written
+ * again.
+ */
 export interface EmergencyMessage {
   channel: string;
   notificationId: string;
   payload: string;
   revision: number;
   createdAt: string;
-  /** Its channel may have it, whatever came of the last attempt. */
+  /** True once the channel may have the message, whatever happened in later attempts. */
   isPossible: boolean;
 }
 
@@ -35,7 +38,7 @@ export function composeEmergency(
   const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null };
   const composer = new MessageComposer({ connection, ...nobody, actor: 'timer', seeding: false, at, nowMs });
   const alert = emergencyAlert(connection, { job, detail }, at);
-  // As revisions in the ledger go.
+  // Computed like revisions in the ledger.
   const revision = Math.floor(nowMs / 1000);
   const evidence = composer.evidence(alert, { tenantId: null, planned: [] });
   return routes
@@ -50,7 +53,7 @@ export function composeEmergency(
     });
 }
 
-/** The alert as it will be once it is written down. */
+/** Returns the alert as it will be stored later. */
 function emergencyAlert(connection: LedgerDb, health: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
   const { rule, cause, judgement, detail } = judgeJob(health);
   if (judgement.verdict !== 'holds') throw new Error('only a failed job has a message');

@@ -16,7 +16,7 @@ import type { DueNotification } from './notify-channels.ts';
 import { notificationsDue } from './notify-channels.ts';
 import { ALL_CHANNELS } from './pending.ts';
 
-/** Decides about all alerts with something due on one of these channels; returns the notifications to send now. */
+/** Decides about all alerts for which something is due on these channels. Returns the notifications to send now. */
 export function evaluateDue(
   connection: LedgerDb,
   notifying: Notifying,
@@ -35,8 +35,9 @@ export function evaluateDue(
 }
 
 /**
- * Makes every channel decide again about the open alerts of a workspace, or of all with null, at the next sweep: after
- * an action of a person, or after a change of channels. A workspace that is being taken back still counts as retired.
+ * Makes every channel decide again about the open alerts of a workspace, or of all workspaces (null), at the next
+ * check. Called after a person's action and after a change of channels. A workspace that is being resumed still
+ * counts as retired.
  */
 export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
   connection
@@ -75,7 +76,10 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
     .immediate();
 }
 
-/** Creates a book for each workspace with such alerts that no other ledger reads. */
+/**
+ * Creates an alert book for each workspace with alerts that fit a condition, except workspaces that another ledger
+ * reads.
+ */
 function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook<NotifyContext>[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })

@@ -1,15 +1,18 @@
 import type Database from 'better-sqlite3';
 
-/** A channel with at least one recipient that refused its latest message. */
+/** A channel that refused its latest message for at least one recipient. */
 export interface FailingChannel {
   name: string;
   /** The fault and its remedy, from the last attempt. */
   reason: string;
-  /** When the next message that waits is tried, an ISO time; null: none waits. */
+  /** When the next waiting message is tried, ISO-8601; null if none waits. */
   nextAttemptAt: string | null;
 }
 
-/** Those of the named channels that fail now: a later message that arrives ends it. Given-up messages are not counted. */
+/**
+ * Returns the channels, among those named, that fail at present: no message has arrived since the failure. Messages
+ * that were given up are not counted.
+ */
 export function failingChannels(connection: Database.Database, names: readonly string[]): FailingChannel[] {
   const latest = connection.prepare(
     `SELECT last_error AS reason, state FROM deliveries WHERE channel = ? AND attempts > 0

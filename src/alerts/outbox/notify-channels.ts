@@ -21,7 +21,7 @@ import { countHolding, type TenantCounts } from '../state/bulk-pending.ts';
 import type { AlertChangeKind } from '../state/lifecycle.ts';
 import { type NotificationLog, readNotificationLog, writeBaseline, writePending } from './pending.ts';
 
-/** A notification that one channel is to get now. */
+/** A notification to send to one channel now. */
 export interface DueNotification {
   alert: StoredAlert;
   route: ChannelRoute;
@@ -29,15 +29,15 @@ export interface DueNotification {
   notifiedCount: number;
   pending: PendingNotification;
   revision: number;
-  /** It was not pending before. */
+  /** True if it was not pending before this evaluation. */
   isNew: boolean;
   workspaceKey: number | null;
   compose(revision: number): Notification;
-  /** Counts the tenants to which the same applies in the alert's month. */
+  /** Counts the tenants for which the rule holds in the alert's month. */
   countTenants(): TenantCounts;
 }
 
-/** Decisions about one alert, over all channels. */
+/** The decisions about one alert for all channels. */
 interface AlertOutcome {
   /** Events that became pending for a channel. */
   events: NotificationEvent[];
@@ -54,7 +54,7 @@ export function notifyChannels(book: AlertBook<NotifyContext>): RunAlerts {
   return { changes, due: due.filter(({ isNew }) => isNew).length };
 }
 
-/** Runs the pipeline for the alerts of `only` in the same way; returns the notifications that are due now. */
+/** Runs the pipeline for the alerts selected by `only`. Returns the notifications that are due now. */
 export function notificationsDue(book: AlertBook<NotifyContext>, only: SQL): readonly DueNotification[] {
   return evaluate(book, only).due;
 }
@@ -96,7 +96,7 @@ function evaluate(
   return { changes, due: notifier.due };
 }
 
-/** Returns why nobody is notified of a change; null: somebody is. */
+/** Returns why nobody is notified of a change; null if somebody is. */
 function silentReason(change: AlertChangeKind, outcome: AlertOutcome | undefined): string | null {
   const isNotifiable = NOTIFIABLE_CHANGES.includes(change);
   if (outcome?.reason === null) return isNotifiable || outcome.events.length > 0 ? null : 'quiet';
@@ -152,7 +152,7 @@ class Notifier {
         continue;
       }
       if (pending.givenUp === 1) {
-        // Only a replay or another event sends it.
+        // A notification that was given up is sent only after a replay, or with another event.
         suppressed.push('given_up');
         continue;
       }
@@ -195,8 +195,8 @@ class Notifier {
     this.#sources.inhibition(alert, (other) => this.#isNotified(other, route));
 
   /**
-   * Reports whether a channel takes an alert that may inhibit others, or took it before it was silenced. A baseline inhibits
-   * nothing: nobody was notified of it.
+   * Reports whether a channel was or will be notified of an alert that may inhibit others. A baseline inhibits
+   * nothing, because nobody was notified of it.
    */
   #isNotified(alert: StoredAlert, route: ChannelRoute): boolean {
     const { tenantId, silence } = this.#match(alert);
@@ -259,6 +259,6 @@ class Notifier {
 }
 
 interface Subject extends PipelineAlert {
-  /** Gathers the evidence when it is first needed. */
+  /** Gathers the evidence when it is first used. */
   evidence(): Evidence;
 }

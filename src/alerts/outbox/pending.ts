@@ -5,7 +5,8 @@ import type { LastNotification } from '../pipeline/decide.ts';
 import { NOTHING_PENDING, type PendingNotification } from '../pipeline/schedule.ts';
 
 /**
- * The row of an alert for channels without one of their own: its baseline. Its `due_at` makes every channel decide again.
+ * Channel name of the row for all channels without a row of their own: the alert's baseline. Its `due_at` makes every
+ * channel decide again.
  */
 export const ALL_CHANNELS = '*';
 

@@ -17,22 +17,22 @@ export type DeadLetter = Pick<
 export interface ReplayRequest {
   nowMs: number;
   /**
-   * Null selects all dead messages, and retries failed ones at once. Dead messages of channels that are not configured
+   * Null: all dead messages, and failed messages are retried at once. Messages of channels that are not configured
    * stay dead.
    */
   notificationIds: readonly string[] | null;
 }
 
 export interface ReplayReport {
-  /** Messages with alerts that are pending again. */
+  /** Number of messages whose alerts are pending again. */
   replayed: DeadLetter[];
-  /** Messages with alerts that need no notification any more. */
+  /** Number of messages whose alerts need no notification any more. */
   dropped: DeadLetter[];
   /** The number of failed alerts that are retried now instead of after their back-off. */
   retried: number;
-  /** Disabled channels that are used again. */
+  /** Disabled channels that are enabled again. */
   enabled: string[];
-  /** Dead ones for channels that are not configured, which stay dead. */
+  /** Dead messages that stay dead, because their channels are not configured. */
   without_channel: DeadLetter[];
 }
 
@@ -49,8 +49,8 @@ export function deadLetters(connection: LedgerDb): DeadLetter[] {
 }
 
 /**
- * Decides again about the alerts of dead messages, and enables their channels. Alerts that still hold go into new
- * messages; the others need none. Throws `not_dead` and changes nothing if an id is not that of a dead message.
+ * Decides again about the alerts of dead messages, and enables their channels. Alerts that still hold are sent in new
+ * messages. Throws `not_dead`, and changes nothing, if an id is not that of a dead message.
  */
 export function replayDead(
   connection: LedgerDb,
@@ -98,7 +98,7 @@ function selectDead(connection: LedgerDb): { deliveryKey: number; letter: DeadLe
     .all();
 }
 
-/** Resets the state of channels; returns those that were disabled. */
+/** Enables channels again; returns those that were disabled. */
 function enable(connection: LedgerDb, channels: readonly string[]): string[] {
   const forget = connection.prepare(
     'DELETE FROM channel_states WHERE name IN (SELECT value FROM json_each(?)) RETURNING name, disabled_at',
@@ -113,7 +113,7 @@ function retryNow(connection: LedgerDb, channels: readonly string[], now: string
   const request = { now, channels: JSON.stringify(channels) };
   const [free, possible] = [
     `UPDATE alert_notified SET due_at = @now, scheduled_at = @now, failures = 0 WHERE ${isOwn}`,
-    // A message that a sender holds was claimed less than a minute ago.
+    // If a sender holds the message, it claimed it less than a minute ago.
     `UPDATE deliveries SET due_at = @now, scheduled_at = @now, failures = 0
      WHERE ${isOwn} AND state = 'possible' AND julianday(due_at) - julianday(scheduled_at) > 60.5 / 86400`,
   ].map((statement) => connection.prepare(statement).run(request).changes);

@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts';
 
-/** Waits after the first failures; from then on the last one repeats. */
+/** Waits after the first failures. After that, the last wait repeats. */
 const DELAYS_MS = [
   5 * SECOND_MS,
   15 * SECOND_MS,
@@ -13,12 +13,15 @@ const DELAYS_MS = [
 ];
 const REPEATED_DELAY_MS = 6 * HOUR_MS;
 export const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
-/** A wait is shortened by up to this share, never lengthened: the sum of all waits stays below three days. */
+/**
+ * Each wait is shortened by up to this share at random, and never lengthened, so that all waits together stay below
+ * three days.
+ */
 const JITTER = 0.2;
 
 /**
- * How long to wait after attempt number `attempt` (from 1) of a delivery has failed, in whole milliseconds; null when
- * the waits would pass three days and the delivery is given up. `random` returns numbers from 0 to below 1.
+ * Returns how long to wait after a failed attempt of a delivery, in whole milliseconds. `attempt` counts from 1. Null
+ * when the waits would exceed three days: the delivery is given up. `random` returns numbers from 0 to below 1.
  */
 export function nextAttemptDelayMs(attempt: number, random: () => number): number | null {
   let totalMs = 0;
@@ -28,8 +31,8 @@ export function nextAttemptDelayMs(attempt: number, random: () => number): numbe
 }
 
 /**
- * How many of the failures count for another message that takes the place of one: it waits as long as that one would have, and
- * is tried for three days itself.
+ * Returns how many failures a message starts with if it replaces one that failed. It waits as long as the old one
+ * would have, but is tried for three days of its own.
  */
 export function failuresTakenOver(failures: number): number {
   return Math.min(failures, DELAYS_MS.length - 1);

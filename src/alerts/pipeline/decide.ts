@@ -22,7 +22,7 @@ export interface CurrentAlert {
   level: Level;
   severity: Severity;
   magnitude: bigint | null;
-  /** The magnitude is a bit mask of facts; each fact is notified once. */
+  /** The magnitude is a bit mask of facts, such as budget steps. Each fact is notified once. */
   isBitMask: boolean;
   acknowledged: boolean;
   /** The figures of its month have settled: the alert is a record, and its next message is the last one. */
@@ -39,7 +39,9 @@ export interface LastNotification {
   episode: number;
   level: Level;
   severity: Severity;
+  /** Number of growth messages at this level. It selects the next growth step. */
   notifiedCount: number;
+  /** The notified size: growth is measured against it. */
   magnitude: bigint | null;
   /** The last message was not an end. */
   open: boolean;
@@ -90,7 +92,10 @@ export function decideNotification(
   return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
 }
 
-/** Reports whether a channel needs no message about settled figures: it has them, or had happened as a baseline. */
+/**
+ * Reports whether a channel needs no message about settled figures: it got one, or the baseline already had a limit
+ * passed.
+ */
 function isComplete({ episode }: CurrentAlert, last: LastNotification): boolean {
   const isKnown = last.event === 'baseline' ? last.level !== 'likely' : last.level === 'settled';
   return isKnown && last.episode === episode;
@@ -105,13 +110,14 @@ function changeSince(
     const again = last !== null && last.event !== 'baseline';
     return { event: again ? 'again' : 'opened', notifiedCount: 0 };
   }
-  const steps = LEVEL_RANK[alert.level] - LEVEL_RANK[last.level];
-  if (steps !== 0) return { event: steps > 0 ? 'worse' : 'eased', notifiedCount: 0 };
+  const levelChange = LEVEL_RANK[alert.level] - LEVEL_RANK[last.level];
+  if (levelChange !== 0) return { event: levelChange > 0 ? 'worse' : 'eased', notifiedCount: 0 };
   // A change to critical is sent at once.
   if (alert.severity === 'critical' && last.severity === 'warning') {
     return { event: 'worse', notifiedCount: 0, isUrgent: true };
   }
   if (alert.magnitude === null) return null;
+  // The alert has passed a plan's limit since the last message.
   const notified = last.magnitude;
   if (notified !== null && passedLimits.some((limit) => notified <= limit)) {
     return { event: 'grown', notifiedCount: last.notifiedCount + 1, isUrgent: true };
@@ -127,7 +133,10 @@ function hasGrown({ magnitude, isBitMask }: CurrentAlert, last: LastNotification
   return magnitude * step.denominator >= last.magnitude * step.numerator;
 }
 
-/** Returns how long a message of this level must wait because one was sent less than a day ago. */
+/**
+ * Returns how long the message must wait because one of the same level was sent less than a day ago. A message in a
+ * digest does not count. Messages of another level do not wait, except `eased`, which is not urgent.
+ */
 function remainingIntervalMs(
   event: NotificationEvent,
   { level }: CurrentAlert,
@@ -153,7 +162,10 @@ function decideReminder(
   return dueMs <= nowMs ? { event: 'reminder', notifiedCount: last.notifiedCount } : suppress('notified', dueMs);
 }
 
-/** Decides about a system alert that begins and ends repeatedly; null if it does not flap. */
+/**
+ * Decides about a system alert that begins and ends repeatedly: it is notified once, then after it has been steady for
+ * an hour. Null if it does not flap.
+ */
 function decideFlapping(
   system: NonNullable<CurrentAlert['system']>,
   holding: boolean,

@@ -6,10 +6,13 @@ import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { stopsReading } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 
-/** A fault of one service is found workspace by workspace; the later ones are sent together after this time. */
+/**
+ * A fault of a service shows up in one workspace after another. After the first message, later ones are sent together
+ * after this time.
+ */
 const HOST_MS = 10 * 60_000;
 /**
- * A condition of many tenants lasts for days: after a group, or as many single messages, the later ones are sent
+ * Something that affects many tenants lasts for days. After a group, or MANY single messages, later ones are sent
  * together a day later.
  */
 const GROUP_MS = 24 * 60 * 60_000;
@@ -24,7 +27,7 @@ interface GroupMoments {
   notifiedAt: string | null;
 }
 
-/** A message that a receiver has, or may have soon, counts from when it was made or has arrived. */
+/** Messages that the receiver has or may still get, by the time when they arrived or were composed. */
 const SENT = `SELECT coalesce(d.delivered_at, d.created_at) AS at, d.delivery_key, d.form, m.event, a.*
   FROM deliveries d JOIN delivery_members m USING (delivery_key) JOIN alerts a USING (alert_key)
   WHERE d.channel = @channel AND d.state NOT IN ('refused', 'dead') AND d.created_at > @long
@@ -33,14 +36,14 @@ const WAITING = `SELECT n.due_at, n.batch, n.pending, a.*
   FROM alert_notified n JOIN alerts a USING (alert_key)
   WHERE n.channel = @channel AND n.failures = 0 AND n.pending IS NOT NULL AND n.due_at > @at AND n.due_at <= @latest`;
 
-/** Condition for the same event in other workspaces. */
+/** SQL condition for the same fault in other workspaces. */
 const IS_ELSEWHERE = 'rule = @rule AND cause IS @cause AND workspace_key <> @workspaceKey';
 const isSameEvent = (event: string): string => `iif(${event} = 'again', 'opened', ${event}) = @event`;
 const sentElsewhere = preparedSql(`SELECT
   (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent("substr(pending, 1, instr(pending, ' ') - 1)")}) AS waitsUntil,
   (SELECT max(at) FROM (${SENT}) WHERE ${IS_ELSEWHERE} AND ${isSameEvent('event')}) AS notifiedAt`);
 
-/** Condition for other tenants in the same month. */
+/** SQL condition for other tenants with the same rule and month. */
 const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
 const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
 const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
@@ -49,8 +52,8 @@ const sentOfMany = preparedSql(`SELECT
   (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS notifiedAt`);
 
 /**
- * Until when messages wait for others of their kind, so that one message has them all; null: they go at once. Times that a clock
- * which was ahead has written down count for nothing.
+ * Decides until when a notification waits for others of its kind, so that they become one message; null: it is sent
+ * at once. Times written by a clock that ran ahead are ignored.
  */
 export class GroupWait {
   readonly #connection: LedgerDb;
@@ -86,7 +89,7 @@ export class GroupWait {
       workspaceKey: this.#workspaceKey,
       at: isoTime(nowMs),
       since: isoTime(nowMs - withinMs),
-      // One that was retried for long arrived late.
+      // Messages may arrive long after they were composed, after many attempts.
       long: isoTime(nowMs - withinMs - 4 * GROUP_MS),
       latest: isoTime(nowMs + withinMs),
     }) as GroupMoments;

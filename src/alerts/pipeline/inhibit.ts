@@ -7,9 +7,10 @@ import { readSnapshot } from '../state/rule-snapshot.ts';
 export type Inhibition = (alert: StoredAlert, isNotified: (other: StoredAlert) => boolean) => string | null;
 
 /**
- * Creates the inhibition by a workspace's open alerts. A system alert inhibits what it prevents from being known: system alerts of
- * a lower rank and all alerts about usage. A tenant's new id and a standstill of the workspace inhibit the tenant's stop. Growth shared by most tenants
- * inhibits the jumps that it accounts for.
+ * Creates the inhibitions by a workspace's open alerts. A system alert inhibits system alerts of a lower rank and all
+ * alerts about usage, because their figures are incomplete. The new id of a tenant, and a standstill of the
+ * workspace, inhibit the alert that the tenant stopped. Growth shared by most tenants inhibits the jumps that it
+ * explains.
  */
 export function createInhibition(open: readonly StoredAlert[]): Inhibition {
   const rankOf = ({ rule }: StoredAlert) => systemKind(rule)?.inhibits?.rank ?? 0;
@@ -32,20 +33,23 @@ export function createInhibition(open: readonly StoredAlert[]): Inhibition {
     return [alert.level === 'likely' ? standstill : undefined, successorOf.get(alert.tenantKey)];
   };
   return (alert, isNotified) => {
-    // Alerts about usage wait for complete figures on every channel, including those that do not take the fault.
+    // Alerts about usage wait for complete figures on every channel, even if the system alert is not routed to it.
     const fault = faults.find((other) => rankOf(other) > rankOf(alert) && (rankOf(alert) === 0 || isNotified(other)));
     const cause = fault ?? causesOf(alert).find((other) => other !== undefined && isNotified(other));
     return cause?.alertId ?? null;
   };
 }
 
-/** An alert about growth shared by most tenants of a workspace, and the growth as a multiple. */
+/** An alert about growth shared by most tenants of a workspace, with that growth as a multiple. */
 interface SharedGrowth {
   cause: StoredAlert;
   growth: number;
 }
 
-/** Reports whether a month would not be a certain jump if the tenant's baseline had grown like most tenants. */
+/**
+ * Reports whether shared growth explains a jump: if the tenant's baseline had grown as much, its month would not
+ * certainly be over the limit.
+ */
 function accountsFor({ cause, growth }: SharedGrowth, { periodKey, current, basis }: StoredAlert): boolean {
   if (cause.periodKey !== periodKey || current === null) return false;
   const { built, forecast } = readSnapshot(basis);

@@ -2,10 +2,10 @@ import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts
 import type { AlertContext } from '../state/alert-change.ts';
 import type { ChannelRoute } from './route.ts';
 
-/** An evaluation that notifies channels. */
+/** The context of an evaluation that also notifies channels. */
 export interface NotifyContext extends AlertContext {
   runId: string | null;
-  /** The workspace is being retired: its open alerts end because it is no longer read. */
+  /** True while the workspace is being retired: its open alerts end because it is no longer read. */
   ending?: boolean;
   /** The channels that are notified. */
   routes: readonly ChannelRoute[];

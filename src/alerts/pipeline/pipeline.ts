@@ -20,7 +20,7 @@ export interface PipelineAlert extends SilenceResult {
   tenantId: string | null;
 }
 
-/** One channel, and the last and the pending notification of the alert there. */
+/** One channel, with the alert's last and pending notification there. */
 export interface PipelineChannel {
   route: ChannelRoute;
   last: LastNotification | null;
@@ -45,8 +45,8 @@ export function runPipeline(
     inhibitedBy: inhibitorOf(alert, route),
     silence,
     passedLimits,
-    // A settled month leaves nothing to do.
     remindFromMs: (atMs) => nextActiveMs(reminderTimes(route), atMs),
+    // A settled alert is a record and needs no reminder.
     remindAfterMs: alert.severity === 'critical' && alert.level !== 'settled' ? (route.remindAfterMs ?? null) : null,
   };
   const decision = decideNotification(current, last, policy, nowMs);

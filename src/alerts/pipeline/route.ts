@@ -45,7 +45,7 @@ interface RoutedAlert {
   rule: RuleName;
   cause?: string | null;
   severity: Severity;
-  /** Null for an alert about the whole ledger: it is routed to channels whatever their workspaces are. */
+  /** Null for an alert about the ledger itself; channels for certain workspaces take it too. */
   workspaceId: string | null;
   tenantId: string | null;
 }
@@ -53,7 +53,7 @@ interface RoutedAlert {
 /** Reports whether a channel takes an alert with this rule, subject and severity. */
 export function takes(route: ChannelRoute, { rule, cause, severity, workspaceId, tenantId }: RoutedAlert): boolean {
   const { rules, severities, workspaces, tenants, not } = route;
-  // A failing channel is reported by the others.
+  // A failing channel cannot report its own failure; the others do.
   if (cause === `channel:${route.channel}`) return false;
   if (!rules.includes(rule) || !severities.includes(severity) || not?.rules?.includes(rule)) return false;
   if (workspaceId !== null && fitsAny(not?.workspaces ?? [], workspaceId)) return false;
@@ -66,14 +66,14 @@ export function fitsAny(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, text));
 }
 
-/** Hour of follow-ups without a `digest_hour`, by the channel's clock. */
+/** Hour at which a channel without `digest_hour` gets its daily summary, in the channel's time zone. */
 const FOLLOW_UP_HOUR = 7;
 
 const summaryFinders = new Map<string, (nowMs: number) => SlotSpan | null>();
 
 /**
- * Returns the latest and the next daily summary of a channel, in milliseconds since the epoch: one a day, at an hour of
- * its own clock.
+ * Returns the times of the latest and the next daily summary of a channel, in milliseconds since the epoch. There is
+ * one a day, at a fixed hour in the channel's time zone.
  */
 export function summarySlot({ digestHour, timezone }: Pick<ChannelRoute, 'digestHour' | 'timezone'>, nowMs: number) {
   const cron = `0 ${digestHour ?? FOLLOW_UP_HOUR} * * *`;
@@ -81,12 +81,15 @@ export function summarySlot({ digestHour, timezone }: Pick<ChannelRoute, 'digest
   const finder = summaryFinders.get(key) ?? createSlotFinder({ cron, timezone });
   summaryFinders.set(key, finder);
   const span = finder(nowMs);
-  // Every day has each hour, or the time at which it was skipped.
+  // Each day has this hour; if the clock skips it, the next existing time counts.
   if (span === null) throw new Error(`no daily summary at ${key}`);
   return { latestMs: span.slotMs, nextMs: span.nextMs };
 }
 
-/** Returns the rules that no channel takes in a workspace, by severity. Channels limited to some tenants do not count. */
+/**
+ * Returns the rules, by severity, that no channel takes in a workspace. Channels that are limited to some tenants do
+ * not count.
+ */
 export function unroutedRules(
   routes: readonly ChannelRoute[],
   workspaceId: string,

@@ -7,7 +7,7 @@ import { failuresTakenOver } from './backoff.ts';
 import type { LastNotification, NotifyDecision } from './decide.ts';
 import { type ChannelRoute, summarySlot } from './route.ts';
 
-/** The notification of an alert that a channel is still to get, and when. */
+/** The next notification of an alert that a channel has yet to get, with its due time. */
 export type PendingNotification = Pick<
   typeof alertNotified.$inferSelect,
   'pending' | 'pendingAt' | 'batch' | 'dueAt' | 'scheduledAt' | 'failures' | 'givenUp'
@@ -28,7 +28,7 @@ export interface ScheduleContext {
   isOutlier: boolean;
   /** Time of the digest that includes the notification; null: it is sent on its own. */
   digestAt: string | null;
-  /** Returns until when the notification waits for others like it; null: it does not wait. */
+  /** Returns until when the notification waits for a group; null: it does not wait. */
   groupAt: () => string | null;
   nowMs: number;
 }

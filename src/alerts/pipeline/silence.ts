@@ -8,7 +8,7 @@ import { and, asc, eq, gt, isNull, lte, or, prepared, sql } from '../../ledger/s
 import { findsGrowth, isSystemRule } from '../rules/rules.ts';
 import { compareFigures } from '../state/alert-figures.ts';
 
-/** The facts of an alert that silences and plans are matched against. */
+/** The facts about an alert that silences and plans match. */
 export interface SilenceSubject {
   rule: RuleName;
   /** The cause of a system alert; null for alerts about usage. */
@@ -22,7 +22,7 @@ export type SilencePattern = Pick<typeof silences.$inferSelect, 'kind' | 'rule' 
 
 export interface SilenceResult {
   silence: { id: string; untilMs: number } | null;
-  /** Credit limits of the plans that the alert has passed, lowest first. */
+  /** Limits of the plans that the alert has exceeded, in credits, lowest first. */
   passedLimits: bigint[];
 }
 
@@ -62,7 +62,10 @@ function hasPassed({ upToCredits }: SilencePattern, { credits }: SilenceSubject)
   return upToCredits !== null && credits !== null && credits > upToCredits;
 }
 
-/** Reports whether a silence or plan covers an alert. System alerts are covered only by their full name, with or without the cause. */
+/**
+ * Reports whether a silence or plan covers an alert. A pattern covers a system alert only if it contains the rule's
+ * full name, with or without the cause.
+ */
 export function covers(
   row: SilencePattern,
   { rule, cause = null, tenantId, period, credits }: SilenceSubject,

@@ -19,7 +19,7 @@ import { requireAlert } from '../state/alert-store.ts';
 import { readSnapshot } from '../state/rule-snapshot.ts';
 import type { AlertRow } from './alerts.ts';
 
-/** An alert at one moment, with all figures of that moment. */
+/** An alert with all of its figures at one moment. */
 export interface AlertMoment {
   at: string;
   notification: Facts & Pick<Notification, 'title' | 'lines' | 'summary'>;
@@ -28,13 +28,13 @@ export interface AlertMoment {
 export interface AlertMoments {
   /** The last notification; null if there was none. */
   notified: AlertMoment | null;
-  /** As the last complete run has left the ledger. */
+  /** The alert as of the last complete run. */
   now: AlertMoment;
 }
 
 /**
- * Returns the last notification and the present state of alerts, whose sentences give dates by the clock of a zone. Data
- * shared by a workspace is read once.
+ * Returns the last notification and the present state of alerts. Their sentences give dates in the time zone. What a
+ * workspace's alerts have in common is read once.
  */
 export function alertMoments(connection: LedgerDb, timezone = UTC): (alert: AlertRow) => AlertMoments {
   const readAtOf = oncePerKey((workspaceKey: number | null) => {
@@ -86,7 +86,7 @@ function createComposer(connection: LedgerDb, workspaceId: string | null, at: st
   });
 }
 
-/** Returns the current figures. Alerts that compare with another month than the previous one keep their earlier figure. */
+/** Returns the current figures. The compared figure is kept if it is not the previous month's. */
 function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): AlertFigures {
   const kept = figuresOf(row);
   const { rule, periodKey, tenantKey, basis } = row;
@@ -101,7 +101,10 @@ function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): Aler
   };
 }
 
-/** Reads the last message about an alert that any channel has, or may have; one about many is read once. */
+/**
+ * Reads the latest message about an alert that any channel has or may have. A message about several alerts is read
+ * once.
+ */
 function createLastNotified(connection: LedgerDb): (alertId: string) => AlertMoment | null {
   const lastOf = connection
     .prepare(

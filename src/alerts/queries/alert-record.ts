@@ -31,19 +31,19 @@ export type AlertTransition = Pick<
 
 export type AlertMessage = Omit<Exact<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
 
-/** A pending notification of the alert without a message. */
+/** A notification that is pending and not yet in a message. */
 export interface PendingMessage {
   channel: string;
   event: string;
   pending_at: string;
-  /** When it goes, or is tried again; null: it was given up. */
+  /** When it is sent or retried; null if it was given up. */
   due_at: string | null;
-  /** It goes with a group or with the daily summary; null: by itself. */
+  /** What it waits for: a group or the daily summary; null: nothing. */
   batch: 'group' | 'digest' | null;
   failures: bigint;
 }
 
-/** The record of one alert. Throws `unknown_alert`. */
+/** Returns the record of one alert. Throws `unknown_alert`. */
 export function alertRecord(connection: LedgerDb, alertId: string): AlertRecord {
   const all = (sql: string) => connection.prepare(sql).safeIntegers().all(alertId);
   const [alert] = all(

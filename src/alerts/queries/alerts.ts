@@ -34,13 +34,13 @@ export interface ListedAlert extends AlertRow {
   tenant_name: string | null;
   /** The latest label; null without one. */
   feedback: FeedbackLabel | null;
-  /** The difference to the compared figure, see `stakeSides`; null for system alerts. */
+  /** The difference to the compared figure, in credits; see `stakeSides`. Null for system alerts. */
   at_stake_credits: bigint | null;
-  /** The price of these credits; null without a rate card for the tenant. */
+  /** The price of this difference; null without a rate card for the tenant. */
   at_stake_money: StakeMoney | null;
 }
 
-/** Returns why an alert is muted now. A silence may be newer than the alert's last change. */
+/** Returns a function that tells why an alert is muted now. A silence may be newer than the alert's last change. */
 export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
   const silencesOf = oncePerKey((workspaceId: string | null) => {
     const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
@@ -118,13 +118,13 @@ export function alertRows(
   return (explainedBy.get(null) ?? []).flatMap(withExplained);
 }
 
-/** The alert among these that explains another; null: none does. */
+/** Returns the id of the listed alert that inhibits this one; null if there is none. */
 function explainerOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): string | null {
   const by = mutedBy(muted_because);
   return by?.how === 'inhibited' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
 }
 
-/** The time of the last reading and the rule's snapshot from then. */
+/** The time of the last reading, and the rule's snapshot at that time. */
 interface StoredBeside {
   read_at: string | null;
   basis: string | null;

@@ -2,7 +2,7 @@ import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** A workspace with a possibly incomplete first month, which cannot serve as a baseline. */
+/** A workspace whose first month may be incomplete, so that it cannot serve as a baseline. */
 export interface ShortHistory {
   workspaceId: string;
   /** The first month in the ledger. */
@@ -11,7 +11,7 @@ export interface ShortHistory {
   from: Period;
 }
 
-/** Returns these workspaces by id, without retired ones. */
+/** Returns the workspaces with a short history, without retired ones. */
 export function shortHistories(connection: LedgerDb, nowMs: number): ShortHistory[] {
   const found = connection
     .prepare(

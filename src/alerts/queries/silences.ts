@@ -45,7 +45,7 @@ const COLUMNS = {
 
 export type SilenceRow = Omit<SqlRow<typeof silences>, 'silence_key' | 'workspace_key'> & {
   workspace_id: string | null;
-  /** Changes of alerts that it has kept quiet. */
+  /** Number of alert changes that the silence has muted. */
   muted: bigint;
 };
 
@@ -56,7 +56,7 @@ export interface SilenceFilters {
   workspaceId?: string | undefined;
 }
 
-/** Those in force at `now`, or all of them; the latest first. */
+/** Returns the silences and plans that are active at `now`, or all of them; latest first. */
 export function silenceRows(connection: LedgerDb, { now, all, workspaceId }: SilenceFilters): SilenceRow[] {
   const ofWorkspace = or(isNull(workspaces.workspaceId), eq(workspaces.workspaceId, workspaceId ?? ''));
   return query(connection)
@@ -77,11 +77,11 @@ export interface MutePreview {
   /** Notifications that the silence would have suppressed. */
   notifications: number;
   alerts: number;
-  /** News by rule, the most first. */
+  /** Notifications by rule, the most frequent first. */
   rules: { rule: RuleName; notifications: number }[];
 }
 
-/** Counts the notifications since a moment that a silence would have suppressed, in one workspace or in all (null). */
+/** Counts the notifications since a moment that a silence would have suppressed. Null: in all workspaces. */
 export function mutePreview(
   connection: LedgerDb,
   mute: SilencePattern & { times: TimeIntervals },
@@ -109,7 +109,7 @@ export function mutePreview(
   };
 }
 
-/** Reports whether a tenant matches a pattern in which `*` matches anything, in one workspace or in all (null). */
+/** Reports whether any tenant matches a pattern in which `*` matches anything. Null: in all workspaces. */
 export function anyTenantFits(connection: LedgerDb, pattern: string, workspaceId: string | null): boolean {
   // In GLOB these would be wildcards, too.
   const glob = pattern.replace(/[?[]/g, (character) => `[${character}]`);

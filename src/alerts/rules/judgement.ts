@@ -6,7 +6,7 @@ export interface Finding {
   severity: Severity;
   /** Credits; null for rules that compare with none. */
   threshold: bigint | null;
-  /** The size that levels are multiples of; null where growing is no news. */
+  /** The size that growth is measured by; null if growth is not notified. */
   magnitude: bigint | null;
   /** The magnitude is a bit mask of facts; each new bit is growth and is notified once. */
   isBitMask: boolean;

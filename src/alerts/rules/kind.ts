@@ -2,7 +2,7 @@ import type { Severity } from '../../core/text/alert-words.ts';
 
 /** Facts that hold for every alert of one rule. */
 interface KindBase {
-  /** Stored with each alert; raised whenever the same figures could give another result than before. */
+  /** Stored with each alert. Raise it whenever the same figures can give another result. */
   version: number;
   title: string;
   /** `both`: a warning while it is likely, critical once it has happened. */
@@ -12,7 +12,7 @@ interface KindBase {
 /** A condition by which one alert inhibits another. */
 export type InhibitionCondition = 'new_id' | 'metering_stopped' | 'shared_growth';
 
-/** Facts about a rule that judges usage; the pipeline and the messages read the groups. */
+/** Facts about a rule that judges usage. The pipeline and the messages read them. */
 export interface UsageKind extends KindBase {
   docs: UsageDocs;
   /** `readings`: compares two readings of one period, which a service may withdraw and restore. Absent: compares months. */
@@ -59,7 +59,7 @@ interface Growth {
 
 /** A rule's rows in the table of the documentation, in Markdown. */
 export interface UsageDocs {
-  /** The condition in figures, by level; an empty name stands for all levels. */
+  /** The condition in figures, by level. The key '' stands for all levels. */
   holds: Readonly<Record<string, string>>;
   /** The severity, where the rule's `severity` does not determine it. */
   severity?: string;

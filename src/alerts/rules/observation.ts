@@ -16,13 +16,13 @@ export interface AlertSubject {
   cause?: string | null;
 }
 
-/** The tenant that another one probably succeeds under a new id. */
+/** The predecessor of a tenant: the old id that it probably replaces. */
 export interface PredecessorTenant {
   tenantKey: number;
   /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
   daily: bigint;
   newDaily: bigint;
-  /** The day of its last use, ISO. */
+  /** The last day on which it used credits, ISO-8601. */
   lastDay: string;
 }
 

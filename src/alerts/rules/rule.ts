@@ -12,11 +12,11 @@ export interface Detection {
    * statement.
    */
   candidates?: (context: RuleContext, look: PeriodLook) => Conditions | null;
-  /** Others that it may hold for in a period; null is the workspace. */
+  /** Returns other subjects in a period that the rule may apply to; null is the workspace. */
   inPeriod?: (context: RuleContext, look: PeriodLook) => Iterable<number | null>;
-  /** Returns subjects that the run itself points to, in any period; `current` is the open one. */
+  /** Returns subjects, in any period, that this run gives a reason to judge. `current` is the open period. */
   inRun?: (context: RuleContext, current: number) => Iterable<Candidate>;
-  /** `known` is the open alert. Null: there is nothing to judge. */
+  /** Judges a tenant. `known` is the open alert, if there is one. Null: no result. */
   ofTenant?: (
     context: RuleContext,
     tenant: TenantFacts,
@@ -26,17 +26,17 @@ export interface Detection {
   ofWorkspace?: (context: RuleContext, periodKey: number, known: OpenAlert | null) => RuleResult | null;
 }
 
-/** The open alert that a rule is judged again for. */
+/** An open alert whose rule is judged again. */
 export interface OpenAlert {
-  /** The level at which it fires; null while it waits. */
+  /** The level at which it fires; null while it is pending. */
   firing: Level | null;
   magnitude: bigint | null;
   previous: UsageFigures | null;
-  /** Asked only of newcomers. */
+  /** Read only by the rule for new tenants. */
   predecessor: () => PredecessorTenant | null;
 }
 
-/** A subject to judge, with its earlier figures if they matter. */
+/** A subject to judge, with its figures before this run if the rule needs them. */
 export interface Candidate {
   periodKey: number;
   /** Null for the workspace. */
@@ -44,5 +44,5 @@ export interface Candidate {
   before?: UsageFigures;
 }
 
-/** Result of a rule. Absent figures are those of the period and of the previous one. */
+/** Result of a rule. Absent fields default to the figures of the period and of the previous one. */
 export type RuleResult = { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'phase'>>;

@@ -92,7 +92,7 @@ export function usageKind(name: RuleName): UsageKind | null {
   return usageRule(name)?.kind ?? null;
 }
 
-/** Reports whether an alert is about the settled figures of a month: it is a record, and no later run changes it. */
+/** Reports whether an alert is about the settled figures of a month. Such an alert is final: no later run changes it. */
 export function isFinal({ rule, level }: { rule: RuleName; level: Level }): boolean {
   return level === 'settled' && usageKind(rule)?.levels?.settled === 'kept';
 }
@@ -101,7 +101,7 @@ export function systemKind(name: RuleName): SystemKind | null {
   return systemRule(name)?.kind ?? null;
 }
 
-/** Returns the names of the usage rules that fit. */
+/** Returns the names of the usage rules whose facts fit a condition. */
 export function usageRulesWith(fits: (kind: UsageKind) => boolean): readonly RuleName[] {
   return RULES.filter((name) => {
     const kind = usageKind(name);

@@ -17,27 +17,27 @@ interface DraftTransition {
   change: AlertChangeKind;
 }
 
-/** The notification outcome that is stored with a transition. */
+/** Stored with a transition: who was notified of it. */
 export interface TransitionOutcome {
-  /** The reason why nobody is notified; null: somebody is. */
+  /** Why nobody is notified; null if somebody is. */
   silentBecause: string | null;
   evidence: string | null;
 }
 
 const transitionInserter = inserter(alertTransitions);
 
-/** A confirmed alert waits up to this long for other pending ones, so that they are notified together. */
+/** A confirmed alert may wait this long for other pending alerts, so that they are notified together. */
 const MAX_BULK_WAIT_MS = 86_400_000;
 
 /**
- * The alerts of one workspace, or of the ledger, during an evaluation. `observe` moves an alert by a rule's result; the transitions are
- * written last, with their notification outcome. Used inside one transaction.
+ * The alerts of one workspace, or of the ledger itself, during an evaluation. `observe` moves an alert by a rule's
+ * result. The transitions are written at the end, with their notification outcome. Used inside one transaction.
  */
 export class AlertBook<C extends AlertContext = AlertContext> {
   readonly context: C;
   readonly #rows: AlertStore;
   readonly #isBulkPending: (periodKey: number) => boolean;
-  /** Alerts to evaluate by key; null until they are read. */
+  /** Open alerts by key; null until they are read. */
   #read: Map<number, StoredAlert> | null = null;
   #drafts: DraftTransition[] = [];
   readonly #draftByKey = new Map<number, DraftTransition>();
@@ -84,7 +84,10 @@ export class AlertBook<C extends AlertContext = AlertContext> {
     this.#read?.set(alert.alertKey, alert);
   }
 
-  /** Reports whether a pending likely alert waits another day, so that many alike are notified together. */
+  /**
+   * Reports whether a pending likely alert waits another day, because many tenants have one and they should be
+   * notified together.
+   */
   #waitsForOthers({ state, periodKey, tenantKey, pendingSinceMs }: StoredAlert, level: Level): boolean {
     if (state !== 'pending' || level !== 'likely' || periodKey === null || tenantKey === null) return false;
     if ((ageMs(pendingSinceMs, this.context.nowMs) ?? 0) >= PACE_CONFIRMATION_MS + MAX_BULK_WAIT_MS) return false;
@@ -112,8 +115,8 @@ export class AlertBook<C extends AlertContext = AlertContext> {
   }
 
   /**
-   * Records a notification of an alert in its history: growth always, anything else only if this evaluation has no transition
-   * of the alert yet.
+   * Records in an alert's history that it was notified. Growth is always recorded; other notifications only if this
+   * evaluation has no transition of the alert yet.
    */
   noteNotification(stored: StoredAlert, { grown, notifiedCount }: { grown: boolean; notifiedCount: number }): void {
     const drafted = this.#draftByKey.get(stored.alertKey);

@@ -19,14 +19,14 @@ export interface AlertChange extends AlertFigures {
 /** The result of an evaluation. */
 export interface RunAlerts {
   changes: AlertChange[];
-  /** Notifications that became due in it. */
+  /** Number of notifications that became due in the evaluation. */
   due: number;
 }
 
 /** The workspace, run and time of an evaluation. */
 export interface AlertContext {
   connection: LedgerDb;
-  /** Null for the ledger as a whole, like its id. */
+  /** Null for the ledger itself, and so is its id. */
   workspaceKey: number | null;
   workspaceId: string | null;
   runKey: number | null;
@@ -38,5 +38,5 @@ export interface AlertContext {
   nowMs: number;
 }
 
-/** Changes that channels are notified of. The others end an alert or concern no receiver. */
+/** Changes that channels are notified of. All others end an alert or matter to no receiver. */
 export const NOTIFIABLE_CHANGES: readonly AlertChangeKind[] = ['fired', 'escalated', 'eased', 'grown', 'notified'];

@@ -7,7 +7,7 @@ export interface AlertFigures {
   threshold: bigint | null;
 }
 
-/** The same in the columns of an alert. */
+/** The same figures as columns of an alert. */
 type FigureColumns = Pick<
   typeof alerts.$inferSelect,
   'previousCredits' | 'currentCredits' | 'previousRequests' | 'currentRequests' | 'threshold'

@@ -43,7 +43,7 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   basis: string | null;
 }
 
-/** The names behind a subject's keys. */
+/** The names that belong to a subject's keys. */
 export interface SubjectNames {
   workspaceId: string | null;
   tenantId: string | null;
@@ -59,7 +59,7 @@ const WRITTEN = [
 
 type StoredRow = typeof alerts.$inferSelect;
 
-/** Written into the statement, so that the index of open alerts serves. */
+/** Inlined, not bound, because SQLite uses the partial index of open alerts only then. */
 export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams();
 
 const { placeholder } = sql;
@@ -74,7 +74,7 @@ const alertOfSubject = prepared((db) =>
     .where(
       and(
         eq(alerts.rule, placeholder('rule')),
-        // The very words of the index.
+        // Written exactly like the index, so that SQLite uses it.
         sql`coalesce(workspace_key, 0) = coalesce(${placeholder('workspaceKey')}, 0)`,
         sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
         sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
@@ -110,7 +110,7 @@ const insertAlert = prepared((db) =>
     .returning(),
 );
 
-/** Updates only these columns, because a trigger digests rows when a guarded column is set. */
+/** Only the changed columns are set, because a trigger computes a digest whenever a guarded column is set. */
 const updateOf = perConnection((connection) =>
   oncePerKey((columns: string) =>
     query(connection)
@@ -121,7 +121,7 @@ const updateOf = perConnection((connection) =>
   ),
 );
 
-/** Open alerts, those with an open notification, and those with something due. */
+/** Open alerts, alerts with an open notification, and alerts with something due. */
 const alertsToEvaluate = prepared((db) => {
   const isNotifiedOrDue = sql`EXISTS (
     SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
@@ -161,12 +161,12 @@ export class AlertStore {
     return query(this.#connection).select().from(alerts).where(isOwn).orderBy(asc(alerts.alertKey)).all().map(toAlert);
   }
 
-  /** Makes the row of an alert that begins; `write` fills it in. */
+  /** Inserts the row of an alert that begins; `write` sets the remaining columns. */
   insert(subject: AlertSubject, names: SubjectNames, status: AlertStatus, at: string): StoredAlert {
     const { rule, periodKey, tenantKey, cause = null } = subject;
     const { level, severity, state } = status;
     const place = names.workspaceId ?? ledgerId(this.#connection);
-    // A stop may be notified in a month without records.
+    // An alert that a tenant stopped may be about a month without records.
     if (periodKey !== null) ensurePeriod(this.#connection, periodKey);
     const row = insertAlert(this.#connection).get({
       alertId: alertIdOf(subject, place, names),
@@ -225,7 +225,7 @@ export function systemAlertId(connection: LedgerDb, rule: StoredAlert['rule'], c
   return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);
 }
 
-/** Gives the alerts about the ledger as a whole the ids that they have under its id of now. */
+/** Gives the alerts about the ledger itself new ids, derived from the ledger's present id. */
 export function renameSystemAlerts(connection: LedgerDb): void {
   const db = query(connection);
   const place = ledgerId(connection);
@@ -236,8 +236,8 @@ export function renameSystemAlerts(connection: LedgerDb): void {
 }
 
 /**
- * Returns the id of an alert. It is the same in every ledger that sees the same condition, so that receivers can match
- * them. `place` is a workspace or the ledger.
+ * Returns the id of an alert. It is the same in every ledger that finds the same condition, so that receivers can
+ * match them. `place` is the id of the workspace or of the ledger.
  */
 function alertIdOf({ rule, cause }: AlertSubject, place: string, { tenantId, period }: SubjectNames): string {
   const subject = [rule, place, tenantId, period, ...(cause == null ? [] : [cause])];

@@ -18,19 +18,19 @@ import {
 import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
 import { isOpenAlert } from './alert-store.ts';
 
-/** Counts of tenants in one month to which a finding applies. */
+/** Numbers of tenants in a month for which a rule holds. */
 export interface TenantCounts {
   /** All tenants of the month. */
   tenants: number;
-  /** Those with a likely alert. */
+  /** Tenants with a likely alert. */
   likely: number;
-  /** Those with an alert of a higher level. */
+  /** Tenants with an alert of a higher level. */
   reached: number;
 }
 
-/** Fewer pending tenants than this are not held back to be notified together. */
+/** Fewer pending tenants than this never wait for each other. */
 const MIN_BULK_TENANTS = 5;
-/** Tenants are pending in bulk when they are more than one in this many. */
+/** Pending tenants wait for each other if they are more than one in this many tenants. */
 const BULK_SHARE_DIVISOR = 20;
 
 const pendingCounts = prepared((db) => {

@@ -25,13 +25,13 @@ export interface AlertStatus {
   state: AlertState;
   level: Level;
   severity: Severity;
-  /** The size that it has now; of a set of facts, those that held since it fired. */
+  /** The present size of the condition. For a bit mask: all facts that held since the alert fired. */
   magnitude: bigint | null;
-  /** How often it has begun to hold, and when it did so last. */
+  /** How often the condition has begun to hold, and when it began last. */
   episode: number;
   beganAt: string | null;
   pendingSinceMs: number | null;
-  /** The run that found the cause gone first. */
+  /** The run that first found the cause gone. */
   clearRunKey: number | null;
 }
 
@@ -39,7 +39,7 @@ export interface AlertStatus {
 export interface LifecycleContext {
   nowMs: number;
   runKey: number | null;
-  /** The first sync of a workspace: its findings are old, so none awaits confirmation. */
+  /** True in the first sync of a workspace: its findings are old, so none has to be confirmed. */
   seeding: boolean;
   /** Reports whether an alert waits for others, to be notified together with them. */
   waits: (level: Level) => boolean;
@@ -93,7 +93,7 @@ function begin(status: AlertStatus, finding: Finding, context: LifecycleContext)
 function advancePending(status: AlertStatus, judgement: Judgement, context: LifecycleContext): Advance {
   if (judgement.verdict === 'between' && judgement.inconclusive) return unchanged(status);
   if (judgement.verdict !== 'holds') {
-    // A pending alert that held before returns to its end.
+    // If the alert fired in an earlier episode, it returns to that end.
     const state = status.episode > 0 ? ('resolved' as const) : ('expired' as const);
     return { status: { ...status, state, pendingSinceMs: null }, change: 'expired' };
   }

@@ -7,8 +7,8 @@ type Basis = Pick<Observation, 'built' | 'forecast' | 'predecessor' | 'commonGro
 const NO_SNAPSHOT: Basis = { built: null, forecast: null, predecessor: null, commonGrowth: null };
 
 /**
- * Rendered snapshots of this process. The same run reads them again for each alert that another may inhibit, and
- * parsing is slow.
+ * Cache of parsed snapshots. A run reads the same ones again for each alert that may be inhibited, and parsing is
+ * slow.
  */
 const rendered = new Map<string, Basis>();
 const MAX_CACHED = 1000;

@@ -29,7 +29,7 @@ test('a rise in the second month of a workspace is sent as a warning with its ba
     'warning 2026-02-10',
   ]);
   expect(world.summaries('jump')[0]).toContain(
-    'The limit follows from the first 20 days that were read, 40 credits each.',
+    'The limit follows from the first 20 days of readings, with 40 credits a day.',
   );
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { buildDailyUsage, type Reading } from '../../../src/alerts/messages/daily-usage.ts';
-import { dayBars } from '../../../src/alerts/messages/day-bars.ts';
+import { dayBars, legendOf } from '../../../src/alerts/messages/day-bars.ts';
 
 const DAY_MS = 86_400_000;
 const MARCH_MS = Date.UTC(2026, 2, 1);
@@ -106,6 +106,18 @@ describe('the daily usage of a tenant', () => {
       usageAfter(4, (day) => (day === 2 || day === 3 ? 0 : 2_100)),
     );
     expect(rows[1]?.bars).toBe('█__█');
+    expect(legendOf(rows)).toBe('; _ no usage');
+  });
+
+  it('explains the marks of a chart, and nothing where it has none', () => {
+    const row = { period: '2026-03', total: 1n } as const;
+    expect(legendOf([{ ...row, bars: '▂▂' }])).toBe('');
+    expect(
+      legendOf([
+        { ...row, bars: '··▂' },
+        { ...row, bars: '▂_' },
+      ]),
+    ).toBe('; · unknown; _ no usage');
   });
 });
 

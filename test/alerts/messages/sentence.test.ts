@@ -137,9 +137,9 @@ describe('a message', () => {
   });
 
   it('says how a limit follows from the first days of a workspace', () => {
-    const detail = 'the first 16 days that were read, 450 credits each';
+    const detail = 'the first 16 days of readings, with 450 credits a day';
     expect(read({ evidence: { ...NO_EVIDENCE, detail } })[1]).toContain(
-      'The limit follows from the first 16 days that were read, 450 credits each.',
+      'The limit follows from the first 16 days of readings, with 450 credits a day.',
     );
   });
 

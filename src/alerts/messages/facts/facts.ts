@@ -4,19 +4,19 @@ import type { ChangeReason } from '../../figures/change-reason.ts';
 
 export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
 
-/** A figure of both periods. In JSON these are integers of any size, exact beyond 2^53. */
+/** A figure in two periods. In JSON these are exact integers of any size, also beyond 2^53. */
 export interface FigureChange {
   previous: bigint;
   current: bigint;
   change: bigint;
 }
 
-/** The payload of a channel, field by field; `schemas/alert-notification.json` describes the same. */
+/** The payload of a channel. `schemas/alert-notification.json` describes the same fields. */
 export interface Notification {
   /** `msg_...`; the same on every attempt, so that receivers can drop repeats. */
   notification_id: string;
   type: NotificationType;
-  /** The event of this message, more precise than its type. */
+  /** The event of this message; more precise than `type`. */
   event: NotificationEvent;
   /** Rises with each message about this alert on this channel; a message with a lower revision is outdated. */
   revision: number;
@@ -39,39 +39,39 @@ export interface Notification {
   tenant_id: string | null;
   tenant_name: string | null;
   period: Period | null;
-  /** The period of the previous figures: the one before, or the same for rules that compare two readings of it. */
+  /** The period of the previous figures: the previous month, or the same period for rules that compare two readings. */
   previous_period: Period | null;
   /** `change_percent` has one decimal; null when there is no positive previous figure to divide by. */
   credits: (FigureChange & { change_percent: number | null }) | null;
   requests: FigureChange | null;
   threshold: bigint | null;
-  /** The driver of the growth; null if the credits did not grow, as in most ends. */
+  /** What drove the growth; null if the credits did not grow. */
   reason: ChangeReason | null;
   evidence: Evidence;
   /** The run that brought the figures; null when no run did. */
   run_id: string | null;
-  /** Since when the alert has held, or held last, ISO-8601 UTC. */
+  /** When the alert began to hold, ISO-8601 UTC; for an end, when it began for the last time. */
   began_at: string | null;
   /** Time of the reading, ISO-8601 UTC; null for system alerts. */
   read_at: string | null;
   created_at: string;
-  /** IANA time zone of the channel, in which the sentence gives dates of moments. Months and days of usage are in UTC. */
+  /** IANA time zone of the channel, for times in the sentence. Months and days of usage are in UTC. */
   time_zone: string;
   /** The page about it; null where `http.public_url` is not set. */
   link: string | null;
   /** Link to the page that acknowledges the alert without another token; null without `http.public_url`, and for an end. */
   acknowledge_link: string | null;
-  /** Who, what, how much, for people; names in it are inert. */
+  /** A title for people: who, what, how much. Names in it are inert text. */
   title: string;
   /** At most three lines: figures against the limit, causes, cost. */
   lines: string[];
-  /** Title and lines in one text. */
+  /** The title and the lines in one text. */
   summary: string;
 }
 
 /**
- * Why an alert is closed: the cause is gone, the figures are final, its month left the alert window, its workspace is no
- * longer read, or the channel no longer takes it.
+ * Why an alert is closed: its cause is gone, the figures are final, its month left the alert window, its workspace is
+ * no longer read, or it is no longer routed to the channel.
  */
 export type ClosedBecause = 'gone' | 'settled' | 'left_window' | 'workspace_ended' | 'unrouted';
 
@@ -84,10 +84,10 @@ export type Facts = Omit<Notification, 'notification_id' | 'title' | 'lines' | '
 /** Evidence of an alert, field by field. Credits are exact integers. */
 export interface Evidence {
   threshold: ThresholdEvidence | null;
-  /** Forecast of an open period, from the tenant's history if the rule uses it, otherwise in a straight line. */
+  /** The forecast of an open period: from the tenant's history if the rule uses it, otherwise a straight line. */
   projection: {
     credits: bigint;
-    /** The range from its history; null if the history does not give one. */
+    /** The likely range of the forecast; null for a straight line. */
     low_credits: bigint | null;
     high_credits: bigint | null;
     elapsed_fraction: number;
@@ -104,7 +104,7 @@ export interface Evidence {
   split: { volume_credits: bigint; intensity_credits: bigint } | null;
   entries: EvidenceEntry[];
   entry_count: number;
-  /** The bounds of all plans that it has gone beyond, the lowest first. */
+  /** The limits of all plans that it has exceeded, lowest first. */
   planned_bounds: bigint[];
   predecessor: Predecessor | null;
   /** The tenants of an alert about a workspace; null for others. */
@@ -116,15 +116,15 @@ export interface TenantsEvidence {
   /** At most five tenants with the largest growth since the compared month, largest first. */
   largest: { tenant_id: string; previous_credits: bigint; current_credits: bigint }[];
   /**
-   * Growth that more than half of the tenants reached, as a multiple; for an open month by forecast. Null if they did
-   * not grow.
+   * The multiple that more than half of the tenants grew by; for an open month by forecast. Null if they did not
+   * grow.
    */
   common_growth: number | null;
 }
 
 export interface Predecessor {
   tenant_id: string;
-  /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
+  /** Credits a day: of the predecessor in its last four weeks, and of the successor since it began. */
   daily_credits: bigint;
   new_daily_credits: bigint;
   last_day: string;
@@ -156,9 +156,9 @@ export interface EvidenceEntry {
 export interface DailyUsage {
   /** The day of a lasting change of the daily rate, `YYYY-MM-DD`; null if there was none. */
   since: string | null;
-  /** Credits a day before `since`; without one, over the whole period before. Null when that is not known. */
+  /** Credits a day before `since`, or in the whole previous period if there is no `since`; null if unknown. */
   usual_daily_credits: bigint | null;
-  /** Credits a day from `since` on; without one, over the period so far. */
+  /** Credits a day from `since` on, or in the period to date if there is no `since`. */
   recent_daily_credits: bigint | null;
   /** The previous period's credits at the same point; null without a reading. */
   previous_same_point: bigint | null;

@@ -9,18 +9,18 @@ const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ] as const;
-/** A month without its year is the latest of its name. */
+/** A month up to this many months ago is named without its year. */
 const MONTHS_BY_NAME = 11;
-/** Longer names are cut in a sentence; the payload's own fields carry them in full. */
+/** Longer names are cut in sentences. The payload has the full name. */
 const NAME_CHARACTERS = 80;
 
-/** With at most one decimal. */
+/** Formats a number with thousands separators and at most one decimal. */
 export function grouped(value: bigint | number): string {
   const rounded = typeof value === 'bigint' ? value : Math.round(value * 10) / 10;
   return String(rounded).replace(/^-?\d+/, withThousands);
 }
 
-/** To two digits. */
+/** Rounds up to two significant digits. */
 export function roundedUp(credits: bigint): bigint {
   const step = 10n ** BigInt(Math.max(0, String(credits).length - 2));
   return ((credits + step - 1n) / step) * step;
@@ -28,7 +28,7 @@ export function roundedUp(credits: bigint): bigint {
 
 const FORECAST_DIGITS = 3;
 
-/** Rounds a forecast to the three digits that it is worth. */
+/** Rounds a forecast to three significant digits, because it is not more exact than that. */
 export function roundedForecast(credits: bigint): bigint {
   if (credits < 0n) return -roundedForecast(-credits);
   const step = 10n ** BigInt(Math.max(0, String(credits).length - FORECAST_DIGITS));
@@ -37,7 +37,7 @@ export function roundedForecast(credits: bigint): bigint {
 
 const WHOLE_FROM = 10;
 
-/** Formats the price of a forecast: `about 1,230 EUR`. From ten on it has no decimals. */
+/** Formats the price of a forecast: `about 1,230 EUR`. Amounts of ten or more have no decimals. */
 export function aboutAmount({ amount, currency }: { amount: string; currency: string }): string {
   if (Number(amount) < WHOLE_FROM) return `about ${amountWords({ amount, currency })}`;
   const [whole = '', part = ''] = amount.split('.');
@@ -45,7 +45,7 @@ export function aboutAmount({ amount, currency }: { amount: string; currency: st
   return `about ${grouped(roundedForecast(BigInt(whole) + (rounds ? 1n : 0n)))} ${currency}`;
 }
 
-/** `1,234.50 EUR`, of a plain decimal. */
+/** Formats a plain decimal as `1,234.50 EUR`. */
 export function amountWords({ amount, currency }: { amount: string; currency: string }): string {
   const [whole = '', part] = amount.split('.');
   const integer = grouped(BigInt(whole));
@@ -77,17 +77,17 @@ export function monthName(period: string, at: string): string {
   return age >= 0 && age <= MONTHS_BY_NAME ? name : `${name} ${year}`;
 }
 
-/** `17 March`, of the day with this number in a month. */
+/** Formats a day of a month by its number: `17 March`. */
 export function dayName(period: string, day: number, at: string): string {
   return `${day} ${monthName(period, at)}`;
 }
 
-/** The same of a day or a moment in ISO-8601. */
+/** Formats the day of an ISO-8601 date or time in the same way. */
 export function dateName(date: string, at: string): string {
   return dayName(date.slice(0, 7), Number(date.slice(8, 10)), at);
 }
 
-/** The day of a moment on the calendar of the channel. */
+/** Formats the day of a moment in the channel's time zone. */
 export function momentName(at: string, { created_at, time_zone }: Pick<Facts, 'created_at' | 'time_zone'>): string {
   return dateName(localDay(at, time_zone), localDay(created_at, time_zone));
 }
@@ -96,7 +96,7 @@ export function daysOf(period: Period): number {
   return Math.round((periodEndMs(period) - periodStartMs(period)) / DAY_MS);
 }
 
-/** `a`, `a and b`, `a, b and c`. */
+/** Joins words: `a`, `a and b`, `a, b and c`. */
 export function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

@@ -22,7 +22,7 @@ export function titleSubject(facts: Subject): string {
   return `${named(tenant_id)} (${name}${placeOf(facts)})`;
 }
 
-/** Leaves the workspace out of a summary, for a place that shows the alerts of one workspace. */
+/** Returns the summary without the workspace, for a page that shows one workspace. */
 export function localSummary({ summary, ...subject }: Subject & { summary: string }): string {
   const title = titleSubject(subject);
   return summary.startsWith(title) ? `${subjectOf(subject)}${summary.slice(title.length)}` : summary;
@@ -32,7 +32,7 @@ export function monthOf({ period, created_at }: Facts): string {
   return period === null ? '' : monthName(period, created_at);
 }
 
-/** Reports whether the month was open when its figures were read. */
+/** Reports whether the month was still open when its figures were read. */
 export function isOpenMonth({ period, read_at, created_at }: Facts): boolean {
   return period !== null && Date.parse(read_at ?? created_at) < periodEndMs(period);
 }
@@ -42,7 +42,7 @@ export function baselineMonth({ previous_period, created_at }: Facts): string {
   return previous_period === null ? 'before' : monthName(previous_period, created_at);
 }
 
-/** `February: 10,000.` */
+/** Returns the credits of the compared month: `February: 10,000.` */
 export function baselineWords(facts: Facts): string {
   return `${baselineMonth(facts)}: ${grouped(facts.credits?.previous ?? 0n)}.`;
 }
@@ -73,13 +73,13 @@ export function monthCredits({ level, evidence, credits }: Facts): bigint {
 
 type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
 
-/** Returns the limit as a number and in words: a multiple of the baseline, or the baseline plus credits. */
+/** Computes the limit in numbers and in words: a multiple of the baseline, or the baseline plus a number of credits. */
 export function limitOf(
   { ratio, min_credits }: BuiltLimit,
   credits: bigint,
   words: { times: (ratio: string) => string; more: (amount: string) => string },
 ): { limit: number; words: string } {
-  // Read back from JSON whole numbers are bigints.
+  // Whole numbers are bigints in figures that were read back from JSON.
   const [base, times, least] = [credits, ratio, min_credits].map(Number) as [number, number, number];
   if (times * base >= base + least) return { limit: times * base, words: words.times(String(ratio)) };
   return { limit: base + least, words: words.more(grouped(min_credits)) };
@@ -94,20 +94,17 @@ export function settled(facts: Facts): string {
   return facts.level === 'settled' ? `${monthOf(facts)} has settled.` : '';
 }
 
-/** The forecast of an open month that will use more; nothing for others. */
+/** Returns the forecast of an open month with expected growth; empty otherwise. */
 export function forecastWords(facts: Facts): string {
   const { projection } = facts.evidence;
   if (projection === null || projection.credits <= (facts.credits?.current ?? 0n)) return '';
   return `Forecast: ${forecast(facts)}.`;
 }
 
-/** A smaller multiple of the same point of the month before is not worth naming. */
+/** Multiples below this are not mentioned. */
 const MIN_TIMES_NAMED = 1.1;
 
-/**
- * Compares the used credits of an open month with the same point of the month before, or with all of the compared
- * month.
- */
+/** Compares the credits to date with those at the same point of the previous month, or with the whole compared month. */
 export function soFarWords(facts: Facts): string {
   const { evidence, credits, period, previous_period, created_at } = facts;
   const [used, before] = [credits?.current ?? 0n, evidence.daily_usage?.previous_same_point ?? null];
@@ -117,7 +114,7 @@ export function soFarWords(facts: Facts): string {
   return `${grouped(used)} so far, ${grouped(times)}x the same point in ${monthName(previous_period, created_at)}.`;
 }
 
-/** The latest change of the daily usage. */
+/** Returns the latest lasting change of daily usage, with the rate before and after it. */
 export function sinceWords({ evidence, created_at }: Facts): string {
   const { since = null, usual_daily_credits, recent_daily_credits } = evidence.daily_usage ?? {};
   if (since === null) return '';
@@ -125,7 +122,7 @@ export function sinceWords({ evidence, created_at }: Facts): string {
   return `Since ${dateName(since, created_at)}: ${grouped(now)} a day, before: ${grouped(before)}.`;
 }
 
-/** A cause is named if it explains at least one part in this many of the growth. */
+/** A cause is named if it explains at least a quarter of the growth. */
 const MIN_CAUSE_PARTS = 4n;
 
 /** Names the causes of growth: more requests, more credits per request, or both. Empty without growth. */
@@ -147,14 +144,14 @@ export function growthCauses({ credits, requests, evidence }: Facts): ('requests
   ];
 }
 
-/** Names the causes of a growth; nothing if they are unknown. */
+/** Returns the causes of the growth as a sentence; empty if they are unknown. */
 export function causeWords(facts: Facts): string {
   const causes = growthCauses(facts);
   if (causes.length === 2) return 'More requests, and each costs more.';
   return { requests: 'More requests.', each: 'Each request costs more.', none: '' }[causes[0] ?? 'none'];
 }
 
-/** Returns the limits of the plans that the growth has passed. */
+/** Returns the limits of the plans that the growth has exceeded. */
 export function plan({ evidence }: Facts): string {
   const { planned_bounds } = evidence;
   return planned_bounds.length === 0 ? '' : `Planned: up to ${listed(planned_bounds.map(grouped))}.`;

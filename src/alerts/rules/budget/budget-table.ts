@@ -27,13 +27,13 @@ export class BudgetTable {
 }
 
 /**
- * Returns the credits below which no tenant can have reached a budget step; null without budgets of tenants. `elapsed`
- * is the passed fraction of the period if its pace is judged, else null. A tenant behind this fraction of its budget is
- * not forecast, because that would read the history of almost every tenant.
+ * Returns the credits below which no tenant can have reached a budget step; null if no tenant has a budget. `elapsed`
+ * is the elapsed fraction of the period if forecasts are made, otherwise null. Tenants below this fraction of their
+ * budget are not forecast, because that would read the history of almost every tenant.
  */
 export function leastBudgeted(budgets: readonly Budget[], elapsed: number | null): bigint | null {
   const steps = budgets.flatMap(({ tenant, credits, at }) => {
-    // The price of credits differs by tenant.
+    // A budget in money has no single limit in credits, because prices differ by tenant.
     if (credits === null) return 1n;
     const percent = Math.min(...at, 100, elapsed === null ? 100 : elapsed * SLACK * 100);
     return tenant === null ? [] : (credits * BigInt(Math.floor(percent * 1000))) / 100_000n;

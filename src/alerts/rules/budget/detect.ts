@@ -11,7 +11,7 @@ import { BudgetTable, budgetUse, leastBudgeted, type Price } from './budget-tabl
 
 const budgetsOf = perRun(({ settings }) => new BudgetTable(settings.budgets));
 
-/** Judges steps of budgets, and which of them will be passed. */
+/** Detects which steps of a budget have been reached, and forecasts an overrun. */
 export const budgetDetection: Detection = {
   inPeriod: (context, look) => (look.isLate ? [] : [null, ...findBudgeted(context, look)]),
   ofWorkspace(context, periodKey) {
@@ -72,13 +72,13 @@ function judge(context: RuleContext, { periodKey, tenantKey, current }: Budgeted
   };
 }
 
-/** Steps, in percent, above those that a budget has itself. */
+/** Steps beyond those that the budget configures, in percent. */
 const BEYOND = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
 
 export interface BudgetInput {
   used: bigint;
   budget: bigint;
-  /** Credits that use up the whole budget. */
+  /** Credits that use up the budget. */
   limit: bigint;
   /** Steps of the budget in percent, ascending. */
   at: readonly number[];
@@ -86,7 +86,7 @@ export interface BudgetInput {
   monthForecast: UsageForecast | null;
 }
 
-/** Returns the credits at which a month counts as heading over its budget: a twentieth more than the budget. */
+/** Returns the forecast from which a budget counts as exceeded: a twentieth more than the budget. */
 export function budgetLimit(limit: bigint): bigint {
   return (limit * 21n + 19n) / 20n;
 }

@@ -36,12 +36,12 @@ function budgetFound(facts: Facts): FoundWords {
   return { title: `${used} credits in ${month}${partOfBudget(facts)}`, figures: [over, forecastWords(facts)] };
 }
 
-/** Formats a budget; for one in money the credits that it pays for. */
+/** Formats a budget in credits. For a budget in money, these are the credits that it pays for. */
 function budgetWords({ threshold, evidence }: Facts): string {
   return evidence.detail === null ? grouped(threshold ?? 0n) : `for ${grouped(threshold ?? 0n)} credits`;
 }
 
-/** How much of it is used, in credits, or of one in money in that. */
+/** Formats how much of the budget is used, in its own unit. */
 function partOfBudget({ threshold, credits, evidence }: Facts): string {
   if (evidence.detail !== null) return ` ${evidence.detail}`;
   const [limit, percent] = [threshold ?? 0n, percentOf(credits?.current ?? 0n, threshold ?? 0n)];

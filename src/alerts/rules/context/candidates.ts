@@ -9,15 +9,18 @@ import type { RuleContext, TenantFacts } from './rule-context.ts';
 
 export interface PeriodLook {
   facts: PeriodFacts;
-  /** All of its tenants, or those alone that the run has changed in it or in the period before. */
+  /**
+   * True: evaluate all tenants. False: only those whose figures this run changed, in the period or in the previous
+   * one.
+   */
   all: boolean;
   /** This run is the first to find the period settled. */
   settlesNow: boolean;
-  /** The period had settled before. Its changes may still be a jump and are notified as a restatement. */
+  /** The period had settled before this run. Its changes may still be a jump; they are also notified as a restatement. */
   isLate: boolean;
 }
 
-/** A condition in SQL on the figures of a tenant in the period (`cur`) and in the one before (`prev`), with its values. */
+/** A SQL condition on a tenant's figures in a period (`cur`) and in the previous one (`prev`), with its parameters. */
 export interface Conditions {
   where: string;
   values: Readonly<Record<string, number | bigint>>;
@@ -40,16 +43,19 @@ export function enteredIn({ merged }: RuleContext, periodKey: number) {
 
 export interface CandidateTenant {
   tenant: TenantFacts;
-  /** Which of the conditions it fits. */
+  /** For each condition, whether the tenant fits it. */
   fits: boolean[];
 }
 
-/** The text is put together, but in a few ways only. */
+/** The SQL text depends on the rules in use, so there are only a few texts to prepare. */
 const selectCandidates = perConnection((connection) =>
   oncePerKey((text: string) => connection.prepare(text).safeIntegers().raw()),
 );
 
-/** The tenants of a period that fit one of the conditions. SQLite sorts out all but a few; the rules themselves decide. */
+/**
+ * Returns the tenants of a period that fit at least one condition. SQLite filters out almost all tenants, so that the
+ * exact rules judge only a few.
+ */
 export function findCandidates(
   context: RuleContext,
   { facts: { periodKey }, all }: PeriodLook,

@@ -3,12 +3,12 @@ import { ENTRY_KINDS } from '../../../ledger/store/schema/keys.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
 import type { Candidate } from '../rule.ts';
 
-/** The keys of a run's entries of one kind, with their figures before. */
+/** Returns the tenants and periods of a run's entries of one kind, with the figures before each entry. */
 export function entriesOfKind(
   merged: MergedRun,
   kind: 'decreased' | 'withdrawn',
 ): (Candidate & { before: UsageFigures })[] {
-  // Looking for them reads every entry of the run.
+  // Without such an entry, skip reading all entries of the run.
   if (merged.counts[kind] === 0) return [];
   const rows = merged.connection
     .prepare(

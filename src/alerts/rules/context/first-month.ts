@@ -3,7 +3,7 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { buildThreshold, type Threshold, wholeMonth } from '../../figures/threshold.ts';
 import { historyOf, type RuleContext, type TenantFacts } from './rule-context.ts';
 
-// A run in progress has no time yet, so usage that it sees first has an unknown start.
+// The first run of a workspace is excluded: the usage that it finds began at an unknown time.
 const firstSeenOf = preparedSql(
   `SELECT r.run_key FROM tenant_usage u JOIN runs r ON r.run_key = u.first_run_key
        JOIN workspaces w ON w.workspace_key = r.workspace_key
@@ -11,14 +11,14 @@ const firstSeenOf = preparedSql(
   'pluck',
 );
 
-/** Returns the run that saw a tenant first in a period; null if the first run of the workspace did. */
+/** Returns the run that first saw a tenant in a period; null if that was the workspace's first run. */
 export function firstSeenBy({ connection }: RuleContext, periodKey: number, tenantKey: number): number | null {
   return (firstSeenOf(connection).get(periodKey, tenantKey) as number | undefined) ?? null;
 }
 
 /**
- * Returns the threshold after a tenant's first period, `before` months ago, as if the tenant had used it from its
- * beginning; null if the start is unknown.
+ * Returns the threshold for a tenant whose first period was `before` months ago: that period is extrapolated from its
+ * first reading to a whole month. Null if it is unknown when the usage began.
  */
 export function afterFirst(context: RuleContext, tenant: TenantFacts, before: number): Threshold | null {
   const { factsOf, usageHistory, settings, tenantId } = context;

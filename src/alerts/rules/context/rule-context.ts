@@ -26,7 +26,7 @@ export interface RuleContextSources {
   factsOf: (periodKey: number) => PeriodFacts;
   tenantId: (tenantKey: number) => string;
   usageHistory: UsageHistory;
-  /** Null if nothing has a price. */
+  /** Null if no rate card exists. */
   priceOf: CreditPricer | null;
 }
 
@@ -37,7 +37,7 @@ export interface RuleContext extends RuleContextSources {
   read(periodKey: number, tenantKey: number): TenantFacts;
   /** Forecast of an open period for a tenant or the whole workspace; null if there is none. */
   monthForecast(periodKey: number, tenantKey: number | null): UsageForecast | null;
-  /** Totals of the whole workspace; figures are null without tenants. */
+  /** Totals of the workspace in a period; `figures` is null without tenants. */
   total(periodKey: number): { figures: UsageFigures | null; tenants: number };
 }
 
@@ -69,7 +69,7 @@ export function createRuleContext(sources: RuleContextSources): RuleContext {
   };
 }
 
-/** Caches a value for each run; it is created on first use. */
+/** Creates a value once for each run, when it is first used. */
 export function perRun<T extends object>(make: (context: RuleContext) => T): (context: RuleContext) => T {
   const made = new WeakMap<RuleContext, T>();
   return (context) => {
@@ -79,14 +79,17 @@ export function perRun<T extends object>(make: (context: RuleContext) => T): (co
   };
 }
 
-/** The credits of a tenant's months before. */
+/** Returns a function that gives a tenant's credits a number of months before. */
 export function historyOf({ connection }: RuleContext, { periodKey, tenantKey, previous }: TenantFacts): CreditHistory {
   const figures = figuresReader(connection);
   return (before) =>
     before === 1 ? (previous?.credits ?? null) : (figures(periodKey - before, tenantKey)?.credits ?? null);
 }
 
-/** Reports whether the tenant had a period before the one `before` months ago: a first period is probably incomplete. */
+/**
+ * Reports whether the tenant's first period is earlier than the period `before` months ago. A first period is
+ * probably incomplete, so it is no baseline.
+ */
 export function isPastFirst(
   { usageHistory }: RuleContext,
   { periodKey, tenantKey }: TenantFacts,

@@ -12,7 +12,7 @@ class RuleFault extends Error {
   }
 }
 
-/** Runs code of one rule and attributes its errors to the rule, except faults of the disk or the ledger file. */
+/** Runs code of one rule. An error is attributed to that rule, except a fault of the disk or the ledger file. */
 export function blaming<T>(rule: RuleName, work: () => T): T {
   try {
     return work();
@@ -24,15 +24,16 @@ export function blaming<T>(rule: RuleName, work: () => T): T {
 export type Faults = ReadonlyMap<RuleName, string>;
 
 interface Evaluation<T> {
-  /** All rules but those that have thrown already. */
+  /** Called with the rules that threw: evaluates the other rules. */
   withoutFaulty(faults: Faults): T;
-  /** Called if no rule is to blame: results of all rules are discarded. */
+  /** Called if an error cannot be attributed to a rule: the results of all rules are discarded. */
   withoutAny(fault: string): T;
 }
 
 /**
- * Evaluates rules inside a savepoint, and again without each rule that throws: its alerts stay unchanged, and the run
- * is applied. Faults of the disk or the ledger file are rethrown.
+ * Evaluates rules inside a savepoint. If a rule throws, its results are rolled back and the other rules are evaluated
+ * again, so that its alerts stay unchanged and the run is applied. Faults of the disk or the ledger file are
+ * rethrown.
  */
 export function evaluateRules<T>(connection: LedgerDb, evaluation: Evaluation<T>): T {
   const faults = new Map<RuleName, string>();

@@ -39,8 +39,8 @@ const lastToCover = prepared((db) => {
 });
 
 /**
- * The periods that a run evaluates. All tenants of a period are evaluated only with a reason; otherwise only changed
- * ones.
+ * The periods that a run evaluates. Usually only tenants with changes are evaluated; some events require all tenants
+ * of a period.
  */
 export class RunPeriods {
   readonly #context: RuleContext;
@@ -50,7 +50,8 @@ export class RunPeriods {
   constructor(context: RuleContext, lookbackPeriods: number) {
     const { run, nowMs } = context.merged;
     this.#context = context;
-    // The period before moves until it has settled, so a jump may show only then: without lookback it counts too.
+    // At least the previous period is evaluated, even without lookback: it changes until it settles, and a jump may
+    // show only then.
     const lookback = Math.max(1, lookbackPeriods);
     this.current = periodKeyOf(run.workspaceKey, periodAt(nowMs));
     this.oldest = periodKeyOf(run.workspaceKey, addPeriods(periodAt(nowMs), -lookback));
@@ -77,7 +78,7 @@ export class RunPeriods {
     setFinalRun(connection).run({ periodKey, runKey: run.runKey });
   }
 
-  /** A clock that was ahead found it settled. */
+  /** A clock that ran ahead had marked it as settled. */
   #reopenIfNotOver(periodKey: number): void {
     const { merged, factsOf } = this.#context;
     if (factsOf(periodKey).phase.over || findPeriod(merged.connection, periodKey)?.finalRunKey === null) return;
@@ -90,8 +91,8 @@ export class RunPeriods {
   }
 
   /**
-   * Reports whether the pace of a period can be judged since the last run. From then on, it can only fall for tenants
-   * without usage.
+   * Reports whether this is the first run late enough in the period to judge its pace. Tenants without changes must
+   * be judged once at this moment; afterwards their pace only falls.
    */
   #paceBegins(periodKey: number): boolean {
     const { factsOf, usageHistory, settings } = this.#context;
@@ -105,7 +106,10 @@ export class RunPeriods {
     });
   }
 
-  /** Reports whether this run is the first to read the previous period completely; before, there was no comparison. */
+  /**
+   * Reports whether this run is the first to read the previous period completely. Until now there was nothing to
+   * compare with.
+   */
   #previousIsNew(periodKey: number): boolean {
     const { merged, factsOf } = this.#context;
     if (!factsOf(periodKey).previousComplete) return false;

@@ -2,22 +2,25 @@ import type { AlertRuleSettings, AlertSettings, Budget } from '../../../config/t
 import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
 import { floorCredits } from '../../figures/threshold.ts';
 
-/** Settings of each tenant of a workspace, and their common bounds. */
+/** The alert settings of each tenant, and the lowest limits among them. */
 export interface TenantSettings {
   of(tenantId: string): AlertRuleSettings;
-  /** The workspace's own, for its total. */
+  /** The workspace's settings, which apply to its total. */
   workspace: AlertRuleSettings;
-  /** The lowest ratio and floor (at least 1 credit) of any tenant: nothing below both is a jump. */
+  /**
+   * The lowest ratio and the lowest floor (at least 1 credit) of any tenant. Usage below both is no jump of any
+   * tenant.
+   */
   leastRatio: number;
   leastFloor: bigint;
   /** Every tenant is compared with the previous period. */
   plain: boolean;
-  /** The fractions of a period from which on a pace is judged, each once. */
+  /** The distinct fractions of a period from which pace is judged. */
   paceFractions: readonly number[];
   budgets: readonly Budget[];
 }
 
-/** An exact id wins, then the pattern with the most characters; of two as long, the one that was written first. */
+/** The first match wins: an exact id, then the longest pattern, then the one that is written first. */
 export function tenantSettings(settings: AlertSettings): TenantSettings {
   const patterns = [...settings.tenants].sort(bySpecificity(({ match }) => match));
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];

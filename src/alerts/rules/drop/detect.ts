@@ -58,7 +58,7 @@ function dropCandidates({ settings }: RuleContext, look: PeriodLook): Conditions
   };
 }
 
-/** Returns whether a tenant that stopped may only have paused, as it does out of habit. */
+/** Reports whether a tenant that seems to have stopped may be in one of its habitual pauses. */
 function isHabitualPause(context: RuleContext, tenant: TenantFacts, judgement: Judgement): boolean {
   return judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isIntermittentTenant(context, tenant);
 }
@@ -116,7 +116,7 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   };
 }
 
-/** Reports whether the previous month had jumped itself, and the present one only returns to the earlier level. */
+/** Reports whether the previous month had jumped, and the present month only returns to the level before. */
 function returns(context: RuleContext, tenant: TenantFacts): boolean {
   const { factsOf, settings, tenantId } = context;
   const own = settings.of(tenantId(tenant.tenantKey));
@@ -129,7 +129,10 @@ function returns(context: RuleContext, tenant: TenantFacts): boolean {
   return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
 }
 
-/** A tenant that used credits on most days, and uses none any more; with how long it has been silent. */
+/**
+ * Judges whether a tenant that used credits on most days has stopped. Also returns, in words, for how long, or why
+ * the alert ends.
+ */
 function stopped(
   context: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
@@ -149,7 +152,7 @@ function stopped(
   return [successor?.isNotified === false ? awaiting(judgement) : judgement, detail];
 }
 
-/** Reports whether a predecessor has used nothing since. */
+/** Reports whether a predecessor has used nothing since its successor began. */
 export function isGone(context: RuleContext, periodKey: number, { tenantKey }: PredecessorTenant): boolean {
   const silentMs = silentMsOf(context, periodKey, tenantKey);
   return (
@@ -163,7 +166,10 @@ const lastChangeOf = preparedSql(
   'pluck',
 );
 
-/** Returns how long a tenant has used nothing, as known in a period; null if it had used nothing before either. */
+/**
+ * Returns how long ago the tenant's figures changed last, in milliseconds; null if it had no credits since the
+ * previous month.
+ */
 function silentMsOf(
   { connection, usageHistory, nowMs }: RuleContext,
   periodKey: number,
@@ -172,7 +178,7 @@ function silentMsOf(
   // A tenant that stopped in a past month may continue in a later one.
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
   const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
-  // A run that is under way has no time yet: it has changed the figures just now.
+  // A run in progress has no end yet, so its changes count as made now.
   return changedBy === undefined ? null : (ageMs(usageHistory.endOf(changedBy), nowMs) ?? 0);
 }
 
@@ -188,7 +194,7 @@ function hasUsed({ connection, nowMs }: RuleContext, periodKey: number, tenantKe
   return lastDeltaOf(connection).get(tenantKey, periodKey, current) === 1;
 }
 
-/** Delays a stop while a successor may still reach its floor. */
+/** Lets the alert wait while a possible successor may still reach its floor. */
 function awaiting(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
@@ -220,7 +226,10 @@ export function judgeDrop({ current, previous, baseline, phase, returns, thresho
   return baseline * 10n < limit * 9n || baseline <= current ? clear(true) : UNDECIDED;
 }
 
-/** The most credits that still are a drop against the baseline; found by halving, since the ratio is any decimal. */
+/**
+ * Returns the most credits that still count as a drop from the baseline. Found by bisection, because the ratio may be
+ * any decimal.
+ */
 export function dropLimit(baseline: bigint, thresholds: JumpSize): bigint {
   let low = -1n;
   let high = baseline;
@@ -232,15 +241,21 @@ export function dropLimit(baseline: bigint, thresholds: JumpSize): bigint {
   return low;
 }
 
-/** Interval of the search for stopped tenants. No run has an entry for a tenant without changes. */
+/**
+ * The search for stopped tenants runs once in each of these intervals, because tenants without changes have no
+ * entries that would lead to them.
+ */
 const STOPPED_EVERY_MS = 6 * 3_600_000;
-/** A run that ends a little earlier in the day than the one that changed them last finds them all the same. */
+/**
+ * The search looks ahead by this much, because a run may end slightly earlier in the day than the run of the last
+ * change.
+ */
 const EARLY_MS = 1_800_000;
 
 const { placeholder } = sql;
 
 const runsFinishedBetween = prepared((db) => {
-  // In the words of the index by time.
+  // Written like the index by time, so that SQLite uses it.
   const isApplied = and(eq(runs.workspaceKey, placeholder('workspaceKey')), isNotNull(runs.appliedSeq));
   const isBetween = and(gt(runs.finishedAt, placeholder('from')), lte(runs.finishedAt, placeholder('until')));
   const ends = db.select({ first: min(runs.runKey), last: max(runs.runKey) });
@@ -248,8 +263,8 @@ const runsFinishedBetween = prepared((db) => {
 });
 
 /**
- * Tenants that have been silent for just as long as one is missed after, by the first run after a time of day that comes four
- * times a day. Their last record is of this period, or of the one before when this one has nothing yet.
+ * Finds tenants that have been silent for exactly one of SILENT_DAYS. The search runs in the first run of each
+ * quarter of a day. A tenant's last record may be in this period or in the previous one.
  */
 function findSilent({ merged, usageHistory }: RuleContext, periodKey: number): Candidate[] {
   const lastRunMs = usageHistory.lastRunMs();
@@ -257,7 +272,7 @@ function findSilent({ merged, usageHistory }: RuleContext, periodKey: number): C
   const slotOf = (ms: number) => Math.floor(ms / STOPPED_EVERY_MS) * STOPPED_EVERY_MS;
   if (slotOf(merged.nowMs) <= slotOf(lastRunMs)) return [];
   const found = SILENT_DAYS.flatMap((days) => {
-    // An overlap is cheap and leaves no gap between two searches.
+    // The searches overlap slightly, which is cheap and leaves no gap.
     const from = isoTime(slotOf(lastRunMs) - days * DAY_MS);
     return silentBetween(merged, periodKey, { from, until: isoTime(merged.nowMs + EARLY_MS - days * DAY_MS) });
   });

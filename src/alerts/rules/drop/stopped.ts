@@ -1,44 +1,47 @@
 import { DAY_MS } from '../../../core/durations.ts';
 import { clear, holds, type Judgement } from '../judgement.ts';
 
-/** A tenant that used credits on fewer days of the four weeks before is not missed. */
+/** A tenant that used credits on fewer of the last 28 days can pause without an alert. */
 const DAYS_OF_USE = 10;
 export const OBSERVED_DAYS = 28;
-/** Days without use after which one is missed that paused for at most none, one, two or three days in those weeks. */
+/**
+ * Days without usage after which a tenant is missed, by its longest pause in the last 28 days: none, one, two or
+ * three days.
+ */
 export const SILENT_DAYS: readonly number[] = [3, 4, 5.5, 7];
-/** The same of a workspace. */
+/** The same for a whole workspace. */
 const STILL_DAYS: readonly number[] = [1, 2, 3, 4];
-/** Runs that end a little early or late make no difference. */
+/** Allows for runs that end a little early or late. */
 const SLACK_MS = 3_600_000;
 
 export interface StoppedInput {
-  /** Since the figures of the tenant changed last. */
+  /** Time since the figures changed last. */
   silentMs: number;
   firing: boolean;
-  /** How it used credits in the weeks before that; null when they were not read. Asked only of one that is silent. */
+  /** Returns the usage in the 28 days before that; null if nothing was read. Called only for a silent tenant. */
   before: () => UseBefore | null;
-  /** Credits in those weeks below which a stop is ignored. */
+  /** A stop is ignored if those days had fewer credits. */
   floor: bigint;
 }
 
 export interface UseBefore {
   days: number;
   credits: bigint;
-  /** From the first reading of these weeks to the last use. */
+  /** Time from the first reading of these days to the last use. */
   spanMs: number;
-  /** The longest time without use that readings prove. */
+  /** The longest time without usage between two readings. */
   longestPauseMs: number;
 }
 
 /**
- * A tenant that used credits on most days, be it weekdays alone, has used none for longer than it ever paused. Ends when it
- * uses some again.
+ * Judges a tenant that used credits on most days, or on most working days: it has stopped if it is silent for longer
+ * than it ever paused. The alert ends when it uses credits again.
  */
 export function judgeStopped(input: StoppedInput): Judgement {
   return judgeSilence(input, SILENT_DAYS, { level: 'likely', severity: 'warning', threshold: null });
 }
 
-/** The same of a whole workspace: that everybody stops at once needs no more than a day. */
+/** Judges a whole workspace. A day is enough, because not everybody stops at once by chance. */
 export function judgeStandstill(input: StoppedInput): Judgement {
   return judgeSilence(input, STILL_DAYS, { level: 'happened', severity: 'critical', threshold: null });
 }

@@ -5,23 +5,23 @@ import type { UsageHistory } from '../../forecast/usage-history.ts';
 import { perRun } from '../context/rule-context.ts';
 import { OBSERVED_DAYS, type UseBefore } from './stopped.ts';
 
-/** As long as anybody is silent before it is missed no more, and the days before that. */
+/** Days to read: 28 days before the silence began, and the longest silence after which a tenant is still missed. */
 const DAYS_READ = OBSERVED_DAYS + 10;
 
 /**
- * Reads how tenants used credits in the weeks before they fell silent. Of each day the last reading counts, so that it does not
- * matter at which second runs end; a day without any is one with the next.
+ * Reads how tenants used credits before they fell silent. Only the last reading of each day counts, so that the time
+ * of runs does not matter. Days without a reading are counted with the next one.
  */
 class UseReader {
   readonly #usageHistory: UsageHistory;
-  /** When the last run of each day ended, the earliest first. */
+  /** End of each day's last run, earliest first; null until read. */
   #readings: readonly number[] | null = null;
 
   constructor(usageHistory: UsageHistory) {
     this.#usageHistory = usageHistory;
   }
 
-  /** Reads a tenant, or the whole workspace, up to the moment of its last change. */
+  /** Returns the usage of a tenant, or of the whole workspace (null), in the 28 days before its last change. */
   before(periodKey: number, tenantKey: number | null, changedMs: number): UseBefore | null {
     const fromMs = changedMs - OBSERVED_DAYS * DAY_MS;
     const readings = [...this.#lastOfDays().filter((atMs) => atMs >= fromMs && atMs < changedMs), changedMs];

@@ -18,9 +18,9 @@ import { judgeJump } from './judge-jump.ts';
 
 export const jumpDetection: Detection = { candidates: jumpCandidates, ofTenant: judgeJumpOfTenant };
 
-/** A jump's rate of recent days is more than this part of the month before. */
+/** A tenant grows fast if its last four days used at least 1.3 times an eighth (four days of 32) of the previous month. */
 const RECENT_DAYS = 4;
-const SURGE_PART = 1.3 / 8;
+const FAST_GROWTH_SHARE = 1.3 / 8;
 
 function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: PeriodLook): Conditions {
   const { phase, periodKey } = facts;
@@ -36,19 +36,22 @@ function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: Peri
   const where = `(prev.credits_used > 0 AND (${jumped}))
     OR (coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @elapsed * @floor)`;
   const judgesPace = settings.paceFractions.some((fraction) => canJudgePace(phase, fraction));
-  // The entries at which the recent days begin.
+  // Ids of the entries at which the recent days begin.
   const recent = judgesPace ? usageHistory.between(periodKey, RECENT_DAYS) : null;
   if (recent === null) return { where, values };
-  const surged = 'prev.credits_used > 0 AND cur.credits_used >= @surge * prev.credits_used';
-  const recently = `cur.credits_used - ${recentReading(recent)} >= @surge * prev.credits_used`;
+  const hasGrown = 'prev.credits_used > 0 AND cur.credits_used >= @fastGrowth * prev.credits_used';
+  const recently = `cur.credits_used - ${recentReading(recent)} >= @fastGrowth * prev.credits_used`;
   const { earlier, later, passed } = recent;
   return {
-    where: `(${where}) OR (${surged} AND ${recently})`,
-    values: { ...values, surge: SURGE_PART * SLACK, earlier, later: later ?? 0, passed },
+    where: `(${where}) OR (${hasGrown} AND ${recently})`,
+    values: { ...values, fastGrowth: FAST_GROWTH_SHARE * SLACK, earlier, later: later ?? 0, passed },
   };
 }
 
-/** Credits when the latest days began. Between readings that lie far apart use counts as even, rounded down. */
+/**
+ * SQL for a tenant's credits when the recent days began. Between two readings usage counts as even, and the result is
+ * rounded down.
+ */
 function recentReading({ later, passed }: { later: number | null; passed: number }): string {
   const readBy = (entry: string) => `coalesce((SELECT e4.credits_after FROM usage_entries e4
     WHERE e4.period_key = cur.period_key AND e4.tenant_key = cur.tenant_key AND e4.entry_id <= ${entry}
@@ -62,30 +65,33 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   const { factsOf, settings, tenantId } = context;
   const { periodKey, tenantKey, previous } = tenant;
   const { period, phase, previousComplete } = factsOf(periodKey);
-  const own = settings.of(tenantId(tenantKey));
+  const tenantSettings = settings.of(tenantId(tenantKey));
   const current = (tenant.current ?? NO_USAGE).credits;
   const firing = known?.firing ?? null;
   const monthForecast = () => context.monthForecast(periodKey, tenantKey);
-  const heads = (limit: bigint) => () => (known !== null || mayHead(context, tenant, limit) ? monthForecast() : null);
-  const judge = (built: Threshold | null, foretells: boolean, compared = previous): Judgement =>
+  // Forecasts are slow, so only tenants that may reach the limit get one.
+  const forecastNear = (limit: bigint) => () =>
+    known !== null || mayReach(context, tenant, limit) ? monthForecast() : null;
+  const judge = (built: Threshold | null, withForecast: boolean, compared = previous): Judgement =>
     judgeJump({
       current,
       phase,
       firing,
-      paceMinFraction: own.paceMinFraction,
+      paceMinFraction: tenantSettings.paceMinFraction,
       previous: { figures: compared, usable: previousComplete },
       threshold: built,
-      monthForecast: foretells && built !== null ? heads(built.credits) : null,
+      monthForecast: withForecast && built !== null ? forecastNear(built.credits) : null,
     });
-  let built = buildThreshold(period, historyOf(context, tenant), own);
+  let built = buildThreshold(period, historyOf(context, tenant), tenantSettings);
   let judgement = judge(built, true);
-  const isUnsure = judgement.verdict === 'holds' || known !== null;
-  const habitual = isUnsure || (previous?.credits ?? 0n) <= 0n ? habitualThreshold(context, tenant, own) : null;
+  const mayFire = judgement.verdict === 'holds' || known !== null;
+  const habitual =
+    mayFire || (previous?.credits ?? 0n) <= 0n ? habitualThreshold(context, tenant, tenantSettings) : null;
   if (habitual !== null) {
     built = habitual;
     judgement = judge(built, true, { credits: built.baseline, requests: 0n });
   }
-  // Earlier periods are read last: that is slow, and the rule seldom needs them.
+  // Earlier periods are read last, because that is slow and seldom needed.
   let detail: string | null = null;
   if (habitual === null && judgement.verdict === 'holds' && !isPastFirst(context, tenant, 1)) {
     built = afterFirst(context, tenant, 1);
@@ -120,32 +126,41 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
 }
 
 /**
- * Returns the threshold of a tenant with an unusual previous month: one active on few days, with habitual pauses, or
- * without usage in that month. Null for other tenants, and without usage within a year.
+ * Returns the threshold of a tenant whose previous month is no baseline: it was active on few days, pauses
+ * habitually, or used nothing in that month. Null for other tenants, and without usage within a year.
  */
-function habitualThreshold(context: RuleContext, tenant: TenantFacts, own: AlertRuleSettings): Threshold | null {
+function habitualThreshold(
+  context: RuleContext,
+  tenant: TenantFacts,
+  tenantSettings: AlertRuleSettings,
+): Threshold | null {
   const returns = (tenant.previous?.credits ?? 0n) <= 0n;
   const isByHabit =
     returns ||
-    (own.baseline === 'previous' && isPastFirst(context, tenant, 1) && isIntermittentTenant(context, tenant));
+    (tenantSettings.baseline === 'previous' &&
+      isPastFirst(context, tenant, 1) &&
+      isIntermittentTenant(context, tenant));
   const month = isByHabit ? habitualMonth(context, tenant) : null;
   if (month === null) return null;
   const { period } = context.factsOf(tenant.periodKey);
   const built = buildThreshold(period, (months) => (months === 1 ? month.credits : null), {
-    ...own,
+    ...tenantSettings,
     baseline: 'previous',
   });
   return built === null ? null : { ...built, period: addPeriods(period, -month.monthsBefore) };
 }
 
-/** Reports whether a month may start to wait: it is ahead of a straight line to its limit, or its latest days stand out. */
-function mayHead({ factsOf, usageHistory, nowMs }: RuleContext, tenant: TenantFacts, limit: bigint): boolean {
+/**
+ * Reports whether a tenant is worth a forecast: it is ahead of a straight line to its limit, or it grew fast in the
+ * recent days.
+ */
+function mayReach({ factsOf, usageHistory, nowMs }: RuleContext, tenant: TenantFacts, limit: bigint): boolean {
   const { periodKey, tenantKey, previous } = tenant;
   const { phase } = factsOf(periodKey);
   const current = (tenant.current ?? NO_USAGE).credits;
   if (current * BigInt(phase.lengthMs) >= limit * BigInt(phase.elapsedMs)) return true;
   const before = usageHistory.reading(periodKey, tenantKey, nowMs - RECENT_DAYS * DAY_MS);
-  return before !== null && Number(current - before) >= SURGE_PART * Number(previous?.credits ?? 0n);
+  return before !== null && Number(current - before) >= FAST_GROWTH_SHARE * Number(previous?.credits ?? 0n);
 }
 
 /** Reports whether the forecast increase costs less than the configured minimum; false without a rate card. */
@@ -158,15 +173,22 @@ function isSmallMoney(context: RuleContext, tenant: TenantFacts, built: Threshol
   return money !== null && money.amountMinor < minAmount * 10 ** minorDigits(money.currency);
 }
 
-/** The threshold of a tenant that the very first run saw: from the first weeks of readings, with its derivation. */
+/**
+ * Returns the threshold of a tenant that the workspace's first run already saw, computed from its first weeks of
+ * readings. `detail` explains it.
+ */
 function afterFirstWeeks(
   { usageHistory, factsOf, settings, tenantId, nowMs }: RuleContext,
   { periodKey, tenantKey }: TenantFacts,
 ): { built: Threshold; detail: string; rises: boolean } | null {
   const found = firstWeeks(usageHistory, { periodKey, tenantKey, nowMs });
   if (found === null) return null;
-  const own = { ...settings.of(tenantId(tenantKey)), baseline: 'previous' as const };
-  const built = buildThreshold(factsOf(periodKey).period, (months) => (months === 1 ? found.whole : null), own);
-  const detail = `the first ${found.days} days that were read, ${found.daily} credits each`;
+  const tenantSettings = { ...settings.of(tenantId(tenantKey)), baseline: 'previous' as const };
+  const built = buildThreshold(
+    factsOf(periodKey).period,
+    (months) => (months === 1 ? found.whole : null),
+    tenantSettings,
+  );
+  const detail = `the first ${found.days} days of readings, with ${found.daily} credits a day`;
   return built === null ? null : { built, detail, rises: found.latest >= built.credits };
 }

@@ -7,10 +7,10 @@ import { clear, holds, INCONCLUSIVE, type Judgement, type PreviousPeriod, UNDECI
 export interface JumpInput {
   current: bigint;
   previous: PreviousPeriod;
-  /** Credits from which on it is a jump, see `buildThreshold`; null when there is nothing to compare with. */
+  /** The limit and its baseline, see `buildThreshold`; null if there is nothing to compare with. */
   threshold: { credits: bigint; baseline: bigint } | null;
   phase: PeriodPhase;
-  /** The level of the alert that fires already; null when none does. */
+  /** The level of the alert if it already fires; null otherwise. */
   firing: Level | null;
   /** Fraction of an open period that must pass before it is forecast. */
   paceMinFraction: number;
@@ -24,32 +24,34 @@ export interface JumpInput {
  */
 export function judgeJump(input: JumpInput): Judgement {
   const { current, previous, threshold, phase } = input;
-  // Without a figure to compare with, an alert that fires has lost its cause: its period before was withdrawn.
+  // If an alert fires without a figure to compare with, the compared record was withdrawn, so the cause is gone.
   if (threshold === null || previous.figures === null || previous.figures.credits <= 0n) return clear(phase.settled);
   if (!previous.usable) return clear(phase.settled);
   const { credits: limit, baseline } = threshold;
-  // A ratio of 1 or less without a floor puts the limit at or below the baseline; no growth is no jump.
+  // With a ratio of 1 or less and no floor, the limit is at or below the baseline, but only growth is a jump.
   if (current >= limit && current > baseline) {
     const level = phase.settled && phase.over ? 'settled' : 'happened';
     return holds({ level, severity: 'critical', threshold: limit, magnitude: current });
   }
   if (phase.settled && phase.over) {
-    // A settled month below its limit is no jump, however close; only a settled alert stays undecided.
+    // A settled month below its limit is no jump, however close. Only an alert that settled needs a clear distance to
+    // end.
     return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
-  // A loss is no growth, whatever the rest of the month brings.
+  // A negative month is no growth, whatever the rest of it brings.
   if (current < 0n) return clear(false);
-  // Figures that were over their limit and are far below it leave no doubt; a forecast may be another by the next run.
-  const over = clear(input.firing === 'happened' && current * 10n < limit * 9n);
-  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? over : UNDECIDED;
+  // If the limit was passed and the credits are now far below it, one run is enough to end the alert. A forecast may
+  // change again, so it takes two runs.
+  const ended = clear(input.firing === 'happened' && current * 10n < limit * 9n);
+  if (phase.over) return current * 10n < limit * 9n || current <= baseline ? ended : UNDECIDED;
   if (input.monthForecast === null || !canJudgePace(phase, input.paceMinFraction)) {
     return input.firing === null ? clear(false) : UNDECIDED;
   }
   const monthForecast = input.monthForecast();
   const likely = monthForecast?.likely ?? null;
-  if (likely !== null && likely <= baseline) return over;
-  const heading = trendOf(monthForecast, limit);
-  if (heading === 'ahead') {
+  if (likely !== null && likely <= baseline) return ended;
+  const trend = trendOf(monthForecast, limit);
+  if (trend === 'ahead') {
     return holds({
       level: 'likely',
       severity: 'warning',
@@ -58,8 +60,8 @@ export function judgeJump(input: JumpInput): Judgement {
       confirmAfterMs: PACE_CONFIRMATION_MS,
     });
   }
-  if (heading === 'inconclusive') return { ...INCONCLUSIVE, magnitude: likely };
+  if (trend === 'inconclusive') return { ...INCONCLUSIVE, magnitude: likely };
   // Without a forecast, the present figures decide.
-  if (heading === 'unknown') return current * 10n < limit * 9n ? over : UNDECIDED;
-  return heading === 'behind' ? over : { ...UNDECIDED, magnitude: likely };
+  if (trend === 'unknown') return current * 10n < limit * 9n ? ended : UNDECIDED;
+  return trend === 'behind' ? ended : { ...UNDECIDED, magnitude: likely };
 }

@@ -32,8 +32,8 @@ export const marginDetection: Detection = {
 };
 
 /**
- * Finds tenants below cost at present or in a straight line; only their history is read. Rows are streamed, because a
- * period may have a million.
+ * Returns the tenants that are below cost now or would be in a straight line. Only for these the history is read.
+ * Rows are streamed, because a period may have a million.
  */
 function findLosses(context: RuleContext, { facts: { periodKey, period, phase }, all }: PeriodLook): number[] {
   const rows = context.connection

@@ -11,7 +11,10 @@ import { asWarning, clear, holds, type Judgement, type PreviousPeriod, UNDECIDED
 import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { renames } from './renames.ts';
 
-/** Judges tenants that had no credits the month before, after all that have stopped: one may be the new id of another. */
+/**
+ * Detects tenants without credits in the previous month. They are judged after stopped tenants, because one may be
+ * another's new id.
+ */
 export const newSpendDetection: Detection = {
   candidates: ({ settings }, { facts, isLate }) =>
     facts.previousComplete && !facts.previousIsFirst && !isLate
@@ -31,7 +34,7 @@ const hadBefore = preparedSql(
   'pluck',
 );
 
-/** Judged after all stopped tenants, because a new one may be a successor. */
+/** Judges a new tenant, after the stopped ones: it may be the successor of one of them. */
 function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known: OpenAlert | null): RuleResult {
   const { factsOf, settings, tenantId, connection } = context;
   const { periodKey, tenantKey } = tenant;
@@ -59,7 +62,7 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
     baseline: 0n,
     monthForecast: forecast,
   });
-  // The predecessor named by the open alert.
+  // The predecessor that the open alert names.
   const notified = known?.predecessor() ?? null;
   const found =
     notified !== null && isGone(context, periodKey, notified) ? notified : renames(context).predecessorOf(tenantKey);
@@ -74,14 +77,14 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
 }
 
 const lastUseOf = preparedSql(
-  // Reads the periods of the workspace, because no index leads from a tenant to its usage.
+  // The periods of the workspace are read one by one, because no index leads from a tenant to its usage.
   `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
        WHERE p.period_key < ? AND p.workspace_key = ? AND u.credits_used > 0
        ORDER BY p.period DESC LIMIT 1`,
   'pluck',
 );
 
-/** The last month in which it used credits before; null for who never did. */
+/** Returns the last month in which the tenant used credits; null if it never did. */
 function backSince({ connection }: RuleContext, { periodKey, tenantKey }: TenantFacts): string | null {
   const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
   return period ?? null;
@@ -89,9 +92,9 @@ function backSince({ connection }: RuleContext, { periodKey, tenantKey }: Tenant
 
 export interface NewSpendInput {
   current: bigint;
-  /** `usable` here: the period before was read completely after its end, and is not the workspace's first. */
+  /** `usable` means here: the previous period was read completely after its end, and is not the workspace's first. */
   previous: PreviousPeriod;
-  /** The period before had credits once: its record was withdrawn, or it was closed with some. */
+  /** The previous period had credits before: its record was withdrawn, or it was closed with some. */
   hadCredits: boolean;
   /** Credits below which a new tenant is not notified. */
   floor: bigint;
@@ -100,13 +103,13 @@ export interface NewSpendInput {
 }
 
 /**
- * Judges a tenant with credits in a period and none in the previous one: no record, or zero. Without a ratio, only the
- * floor decides. Undecided while the previous period may be incomplete.
+ * Judges a tenant with credits in a period and none in the previous one. There is no ratio, so only the floor
+ * decides. Undecided while the previous period may be incomplete.
  */
 export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: NewSpendInput): Judgement {
   if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
   if (current > 0n && current >= floor) {
-    // Growth counts only beyond the notified forecast: an open month always grows.
+    // Compared with the notified forecast, because an open month always grows.
     const expected = likely();
     const magnitude = expected !== null && expected > current ? expected : current;
     return holds({ level: 'happened', severity: 'warning', threshold: floor, magnitude });

@@ -16,7 +16,8 @@ export const newSpendMessage: UsageMessage = {
         figures: [before, now, forecastWords(facts), plan(facts)],
       };
     }
-    // It was likely because of a predecessor. A critical one may be worse by its amount alone.
+    // It was likely because it seemed to be a successor. A critical alert may also have got worse by its amount
+    // alone.
     const isNoSuccessor = event === 'worse' && severity === 'warning';
     return {
       title: `${last === null ? 'new' : 'back'}, ${used} credits in ${month}, limit ${grouped(threshold ?? 0n)}`,

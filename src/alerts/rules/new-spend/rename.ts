@@ -1,11 +1,14 @@
 import { DAY_MS } from '../../../core/durations.ts';
 import { spanOf } from '../../forecast/run-moments.ts';
 
-/** A new tenant that begins later than this after another's last use is not its successor. */
+/** A new tenant that begins more than this after another one's last use is not its successor. */
 const BEGINS_WITHIN_MS = 7 * DAY_MS;
-/** The last use of the one and the first of the other are read at different times. */
+/** Two tenants' usage is read at different times, so the successor may seem to begin this much before the last use. */
 const READING_SLACK_MS = DAY_MS;
-/** A stop waits this long for a successor to reach its floor. Then both are notified as one, or the stop alone. */
+/**
+ * The alert that a tenant stopped waits this long for a successor to reach its floor. Then either both are notified
+ * together, or only the stop.
+ */
 export const AWAITED_MS = 7 * DAY_MS;
 
 /** Reports whether a new tenant, first seen at `beganMs`, may succeed one that stopped at `lastMs`. */
@@ -14,7 +17,7 @@ export function goesOnFor({ beganMs, lastMs, nowMs }: { beganMs: number; lastMs:
   return apartMs >= -READING_SLACK_MS && apartMs <= BEGINS_WITHIN_MS && spanOf(beganMs, nowMs) >= DAY_MS;
 }
 
-/** Reports whether two daily rates differ by at most a third; a few days do not show more. */
+/** Reports whether two daily rates differ by at most a third. Rates of a few days are not more exact. */
 export function isOfVolume(newDaily: bigint, daily: bigint): boolean {
   return daily > 0n && newDaily * 3n >= daily * 2n && newDaily * 3n <= daily * 4n;
 }

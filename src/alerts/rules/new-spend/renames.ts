@@ -9,7 +9,7 @@ import type { UseBefore } from '../drop/stopped.ts';
 import type { PredecessorTenant } from '../observation.ts';
 import { goesOnFor, isOfVolume } from './rename.ts';
 
-/** With more stops at once, no pairs are searched. */
+/** With more stopped tenants at once, predecessors are not searched. */
 const MAX_LOOKS = 100;
 
 interface NewTenant {
@@ -19,7 +19,7 @@ interface NewTenant {
   beganMs: number | null;
 }
 
-// SQL in the form of the index. Notified pairs remain, also after their month left the window.
+// Written like the index, so that SQLite uses it. Pairs stay known after their month left the alert window.
 const OF_NEW_TENANTS = `FROM alerts WHERE rule = 'new_spend' AND coalesce(workspace_key, 0) = @workspaceKey
   AND coalesce(period_key, 0)`;
 
@@ -45,7 +45,7 @@ const renameStatements = perConnection((connection) => ({
     .pluck(),
 }));
 
-/** Pairs of stopped tenants and their successors; each successor has one predecessor. */
+/** Finds pairs of stopped tenants and their successors. Each successor has one predecessor. */
 class Renames {
   readonly #context: RuleContext;
   readonly #found = new Map<number, PredecessorTenant>();
@@ -69,7 +69,7 @@ class Renames {
     );
   }
 
-  /** Reports whether a tenant's successor was notified in about that period. */
+  /** Reports whether a tenant's successor was notified around this period. */
   isNotified(periodKey: number, tenantKey: number): boolean {
     return this.#pairs(periodKey).has(tenantKey);
   }
@@ -80,8 +80,8 @@ class Renames {
   }
 
   /**
-   * Finds the successor of a stopped tenant, the one with the closest usage. Reports whether it was notified or has yet
-   * to reach its floor. Null without one, or if it fits another tenant better.
+   * Finds the successor of a stopped tenant: the new tenant with the closest usage. `isNotified` is false while it
+   * has yet to reach its floor. Null without a successor, or if it fits another stopped tenant better.
    */
   look(
     periodKey: number,
@@ -110,7 +110,7 @@ class Renames {
     return { isNotified: renameStatements(connection).notified.get(ofWorkspace) !== undefined };
   }
 
-  /** Credits a day since its first reading. */
+  /** Returns the tenant's credits a day since its first reading. */
   #dailyOf({ periodKey, tenantKey, beganMs }: NewTenant): bigint {
     const { usageHistory, nowMs } = this.#context;
     if (beganMs === null) return 0n;

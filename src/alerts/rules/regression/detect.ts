@@ -16,7 +16,7 @@ export const regressionDetection: Detection = {
   ofTenant: judgeRegressionOfTenant,
 };
 
-/** `before` is the counter before this run reduced it. */
+/** Judges a tenant. `before` are its figures before this run reduced them; absent if it did not. */
 function judgeRegressionOfTenant(
   context: RuleContext,
   tenant: TenantFacts,
@@ -37,15 +37,18 @@ function judgeRegressionOfTenant(
     restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
   });
   const magnitude = judgement.verdict === 'holds' ? (judgement.finding.magnitude ?? 0n) : null;
-  // A fall that adds nothing to the known loss is ignored.
+  // Another fall that is smaller than the known loss changes nothing.
   if (isNew && lost !== null && (magnitude === null || magnitude <= lost)) return null;
-  // The counter without its loss; the loss is zero once it is restored.
+  // The compared figure is the counter as if nothing were missing.
   const missing = judgement.verdict === 'clear' ? 0n : (magnitude ?? lost ?? 0n);
   const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
   return { judgement, previous };
 }
 
-/** A counter that is corrected night after night falls again by then; the run at the same hour counts. */
+/**
+ * The loss counts as restored if no other fall followed for this long. A counter that is corrected every night falls
+ * again before that.
+ */
 const RESTORED_AFTER_MS = DAY_MS + HOUR_MS;
 
 interface EntryRow {
@@ -54,10 +57,10 @@ interface EntryRow {
   at: string;
 }
 
-/** Falls of a tenant's counter and the readings after them. */
+/** Reads the earlier falls of a tenant's counter, and the readings after the last one. */
 class Falls {
   readonly #nowMs: number;
-  /** The last entry before the run. */
+  /** Id of the last entry before this run. */
   readonly #before: number;
   readonly #statements;
 
@@ -88,7 +91,7 @@ class Falls {
     };
   }
 
-  /** The most that the counter fell by in the days before this run, when it fell on several of them; else null. */
+  /** Returns the largest recent fall if the counter fell on at least USUAL_DAYS of the last days; null otherwise. */
   usual(periodKey: number, tenantKey: number): bigint | null {
     const [nowMs, before] = [this.#nowMs, this.#before];
     const since = isoTime(nowMs - DAYS_OF_FALLS * DAY_MS);
@@ -98,8 +101,8 @@ class Falls {
   }
 
   /**
-   * Reports whether the counter fell less than a day before this run. A counter that falls daily at the same hour does
-   * not count.
+   * Reports whether the counter fell less than a day ago. Slightly less than a day, so that daily falls at the same
+   * hour do not add up.
    */
   isRecent(periodKey: number, tenantKey: number): boolean {
     const [nowMs, before] = [this.#nowMs, this.#before];
@@ -107,7 +110,10 @@ class Falls {
     return fall !== undefined && (ageMs(Date.parse(fall.at), nowMs) ?? DAY_MS) < DAY_MS - HOUR_MS;
   }
 
-  /** Reports whether a reading since the last fall restored the credits, and no other fall followed for more than a day. */
+  /**
+   * Reports whether one reading since the last fall restored the credits, and no other fall followed for more than a
+   * day.
+   */
   isRestored(key: { periodKey: number; tenantKey: number; startMs: number }, fell: bigint): boolean {
     const [nowMs, before] = [this.#nowMs, this.#before];
     const { periodKey, tenantKey, startMs } = key;
@@ -128,30 +134,33 @@ class Falls {
 
 const falls = perRun((context) => new Falls(context));
 
-/** A fall below a hundredth of the figure is the jitter of a service that answers from several copies. */
+/** A fall below a hundredth of the counter is noise: a service may answer from several copies. */
 const MIN_FALL_DIVISOR = 100n;
 
-/** A counter that fell on this many recent days falls regularly. */
+/** A counter that fell on this many of the last DAYS_OF_FALLS days falls regularly. */
 const USUAL_DAYS = 3;
 const DAYS_OF_FALLS = 14;
 
 export interface RegressionInput {
-  /** The reduction by this run and the counter before it; null if the run did not reduce it. */
+  /** The credits that this run removed, and the counter before; null if the run did not reduce it. */
   fall: { missing: bigint; before: bigint } | null;
-  /** The known loss that still counts: the alert is open, and with another fall it is less than a day old. Else zero. */
+  /**
+   * The known loss, if the alert is open. If this run reduced the counter again: only a loss of less than a day ago.
+   * Otherwise 0.
+   */
   lost: bigint;
-  /** A reading since the last fall restored the known loss, and it lasted. */
+  /** A reading since the last fall restored the known loss for good. */
   restored: boolean;
-  /** Credits below which a fall is no news. */
+  /** Credits below which a fall is ignored. */
   floor: bigint;
-  /** The most that it fell by in the days before, when it falls as usual; else null. */
+  /** The largest recent fall of a counter that falls regularly; null for other counters. */
   usual: bigint | null;
 }
 
 /**
- * Judges a fall of an open period's counter, although usage only adds up: a correction or a loss. The alert ends when
- * one run restores the credits; ordinary growth does not. A second fall within a day adds to the first. A counter that
- * falls every night is notified once, and again at half as much more.
+ * Judges a fall of an open period's counter. Usage only adds up, so a fall is a correction or a loss. The alert ends
+ * when one run restores the credits, not by ordinary growth. A second fall within a day adds to the first. A counter
+ * that falls every night is notified once, and again for a fall that is half as large again.
  */
 export function judgeRegression({ fall, lost, restored, usual, floor }: RegressionInput): Judgement {
   if (fall === null) return restored ? clear(true) : fallen(lost);
@@ -161,7 +170,7 @@ export function judgeRegression({ fall, lost, restored, usual, floor }: Regressi
   return isUsual || isLittle ? UNDECIDED : fallen(lost + missing);
 }
 
-/** Reports whether a reading restored nine tenths of the missing credits and exceeds the usual usage for its interval. */
+/** Reports whether a reading brought back nine tenths of the missing credits, on top of the usual usage in that time. */
 export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usual: bigint }): boolean {
   return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
 }

@@ -14,12 +14,12 @@ export const restatementDetection: Detection = {
 };
 
 export interface RestatementInput {
-  /** As the period was closed, or as it had settled; null when it has done neither (any more). */
+  /** The figures with which the period was closed or had settled; null if it is neither. */
   stated: UsageFigures | null;
-  /** It is closed: whatever changes has been invoiced. */
+  /** The period is closed, so its figures have been invoiced. */
   closed: boolean;
   current: UsageFigures;
-  /** Credits below which a change is no news. */
+  /** Credits below which a change is ignored. */
   floor: bigint;
 }
 
@@ -53,7 +53,7 @@ function findChanged(context: RuleContext): Candidate[] {
   return [...correctedBy(connection).all({ runKey: merged.run.runKey }), ...settled];
 }
 
-/** Finds tenants of a settled, open period that this run moved away from their settled figure. */
+/** Finds tenants of a settled, unclosed period whose figures this run changed from the settled ones. */
 function findRestated({ merged, usageHistory, settings }: RuleContext, periodKey: number): number[] {
   const floor = settings.leastFloor;
   const settledEntry = usageHistory.settledEntry(periodKey);
@@ -90,7 +90,7 @@ function judgeRestatementOfTenant(
   const stated = closed ?? usageHistory.settledFigures(periodKey, tenantKey);
   const current = tenant.current ?? NO_USAGE;
   const floor = floorCredits(settings.of(tenantId(tenantKey)));
-  // A missing record is notified as withdrawn.
+  // A record that the service no longer lists is notified by the rule `withdrawn`.
   const judgement = tenant.withdrawn
     ? clear(true)
     : judgeRestatement({ stated, closed: closed !== null, current, floor });

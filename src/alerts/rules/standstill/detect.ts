@@ -13,7 +13,7 @@ import { useReader } from '../drop/use-before.ts';
 import { clear } from '../judgement.ts';
 import type { Candidate, Detection, OpenAlert, RuleResult } from '../rule.ts';
 
-/** Fewer active tenants may stop together by chance. */
+/** With fewer active tenants, all may stop at once by chance. */
 const MIN_ACTIVE_TENANTS = 5;
 
 export const standstillDetection: Detection = { inRun: findStandstill, ofWorkspace: judgeStandstillOfWorkspace };
@@ -30,8 +30,8 @@ const lastUsersOf = preparedSql(
 );
 
 /**
- * Returns the last change of the workspace's figures, as known since the previous month; null without any. It reads all
- * of them.
+ * The run that last changed any figure of the workspace since the previous month; null without any. Finding it reads
+ * all records.
  */
 const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
   sinceMonthBefore: oncePerKey((periodKey: number): number | null => {
@@ -41,7 +41,7 @@ const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
   }),
 }));
 
-/** It is about the month in which figures changed last. */
+/** The alert is about the month with the last change. */
 function findStandstill(context: RuleContext, current: number): Candidate[] {
   if (context.merged.changed.has(current)) return [];
   const lastMs = lastChanges(context).sinceMonthBefore(current);

@@ -5,14 +5,14 @@ import type { SyncCause } from './kind.ts';
 /** A larger clock difference can make a signature look expired or premature. */
 const NOTABLE_SKEW_MS = 30_000;
 
-/** Answers that came, and did not prove that they are all of it. */
+/** The service answered, but its listing could not be verified as complete. */
 const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'suspicious_shrink', 'implausible_listing'];
 
 /** A run that applied nothing because of a fault that needs attention. */
 export interface RunFault {
   code: string;
   retryable: boolean;
-  /** Our clock minus the service's, milliseconds; null if the service sent no time. */
+  /** This machine's clock minus the service's, in milliseconds; null if the service sent no time. */
   clockSkewMs: number | null;
   message: string;
 }

@@ -10,7 +10,7 @@ export const withdrawnDetection: Detection = {
   },
 };
 
-/** The service has stopped listing a record that had credits. Gone when it lists the record again. */
+/** Judges a record with credits that the service no longer lists. The alert ends when the record is listed again. */
 export function judgeWithdrawn(withdrawn: boolean, creditsBefore: bigint): Judgement {
   if (!withdrawn || creditsBefore <= 0n) return clear(true);
   return holds({ level: 'happened', severity: 'warning', threshold: null });

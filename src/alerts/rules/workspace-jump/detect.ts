@@ -10,10 +10,10 @@ import { clear } from '../judgement.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
 import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 
-/** With fewer tenants, their own alerts show everything. */
+/** With fewer tenants, the alerts of the tenants show everything. */
 const FEW_TENANTS = 5;
 
-/** The same as a jump, of a whole workspace. */
+/** Detects a jump of the whole workspace. */
 export const workspaceJumpDetection: Detection = {
   inPeriod: (_, { isLate }) => (isLate ? [] : [null]),
   ofWorkspace: judgeJumpOfWorkspace,
@@ -59,7 +59,7 @@ function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: Op
   };
 }
 
-/** Tenants around the median that estimate the median month. */
+/** Number of tenants around the median that are forecast to estimate it. */
 const AROUND_MIDDLE = 11;
 /** Smaller growth is ordinary variation. */
 const MIN_GROWTH = 1.3;
@@ -74,8 +74,8 @@ const middleTenants =
          WHERE period_key = @baseKey AND credits_used > 0) - ${(AROUND_MIDDLE - 1) / 2})`);
 
 /**
- * Returns the growth reached by more than half of the tenants, in tenths: the median, with the forecasts of the tenants
- * around it. Null without growth, or with few tenants before.
+ * Returns the multiple that more than half of the tenants grew by, in tenths: the median, with forecasts of the
+ * tenants around it. Null without growth, or with too few tenants in the previous month.
  */
 function commonGrowth(
   { connection, usageHistory, nowMs, factsOf }: RuleContext,
@@ -86,7 +86,7 @@ function commonGrowth(
   const middle = middleTenants(connection).all(periods) as { tenantKey: number; soFar: number; used: number }[];
   if (middle.length < FEW_TENANTS) return null;
   const growths = middle.map(({ tenantKey, soFar, used }) => {
-    // With what the tenants share: their own forecasts leave it out.
+    // The forecast includes shared changes here, because shared growth is what is measured.
     const current = over || used <= 0 ? null : usageHistory.reading(periodKey, tenantKey, nowMs);
     const forecast = current === null ? null : forecastOf(current, usageHistory.of(periodKey, tenantKey));
     return forecast === null ? soFar : soFar * Math.max(1, Number(forecast.likely) / used);

@@ -20,7 +20,7 @@ function tenantsWords(facts: Facts): string[] {
   return [growth === null ? '' : common, names.length === 0 ? '' : `Largest increases: ${names.join(', ')}.`];
 }
 
-/** Returns a tenant's increase; in an open month by the workspace's forecast. */
+/** Returns how much a tenant grew. In an open month its credits are scaled up like the workspace's forecast. */
 function increase(
   { evidence, credits }: Facts,
   { previous_credits, current_credits }: { previous_credits: bigint; current_credits: bigint },
