@@ -13,7 +13,14 @@ import {
 } from '../operations/runs/run-sync.ts';
 import { formatInteger } from '../reports/formats/columns.ts';
 import type { Context } from '../wiring/context.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from './shared/cli-context.ts';
+import {
+  type CliCommand,
+  type CliContext,
+  EXIT,
+  printProse,
+  reportingCommand,
+  withStopSignal,
+} from './shared/cli-context.ts';
 import { parsePeriodWindow } from './shared/options.ts';
 import { createFleetView } from './shared/progress.ts';
 
@@ -62,7 +69,10 @@ async function runAndPrint(
     applied(run, largest) {
       if (!cli.json) printRun(cli, run, request.dryRun, largest);
     },
-    failed: (workspaceId, error) => cli.noteFault(workspaceId, error),
+    failed(workspaceId, error) {
+      cli.noteFault(workspaceId, error);
+      if (error.code === 'network') cli.note(`  base_url: ${context.workspace(workspaceId).baseUrl}`);
+    },
     ended: (workspaceId) => cli.note(`${inertText(workspaceId)}: ended, no longer read by this ledger`),
   };
   const report = await runSync(context, request, { observer, signal }).finally(view.stop);
@@ -77,9 +87,11 @@ function printRun(cli: CliContext, outcome: AppliedRun, dryRun: boolean, largest
   const kinds = (Object.keys(counts) as (keyof typeof counts)[])
     .filter((kind) => counts[kind] > 0)
     .map((kind) => `${formatInteger(counts[kind])} ${kind}`);
-  const what = kinds.length === 0 ? 'nothing changed' : kinds.join(', ');
   const read = `${counted(outcome.records, 'record')} on ${counted(outcome.pages, 'page')}`;
-  cli.print(`${inertText(outcome.workspaceId)}: ${dryRun ? 'would record ' : ''}${what} (${read})`);
+  const made = `${dryRun ? 'would record' : 'recorded'} ${counted(outcome.entries, 'entry', 'entries')}: ${kinds.join(', ')}`;
+  const unchanged = dryRun ? 'nothing would change' : 'nothing changed';
+  const what = kinds.length === 0 ? unchanged : made;
+  cli.print(`${inertText(outcome.workspaceId)}: ${what} (${read})`);
   for (const change of largest) {
     const sign = change.credits_delta < 0n ? '' : '+';
     cli.print(
@@ -92,7 +104,7 @@ function printRun(cli: CliContext, outcome: AppliedRun, dryRun: boolean, largest
     const conditions = counted(existing.length, 'existing condition');
     cli.print(`  First sync: ${dryRun ? 'would record' : 'recorded'} ${conditions} without notifying anyone.`);
   }
-  for (const alert of changes) cli.print(`  ${alertLine(alert, dryRun)}`);
+  for (const alert of changes) printProse(cli, `  ${alertLine(alert, dryRun)}`, 2);
 }
 
 function noteFailed(cli: CliContext, { pending, dead }: DeliveryCounts): void {
@@ -102,11 +114,11 @@ function noteFailed(cli: CliContext, { pending, dead }: DeliveryCounts): void {
 
 function alertLine(alert: AlertChange, dryRun: boolean): string {
   const verb = dryRun ? `would be ${alert.change}` : alert.change;
-  const subject = `${alert.rule} ${alert.level} for ${inertText(alert.tenantId ?? 'the workspace')}`;
+  const subject = `${alert.rule} of ${inertText(alert.tenantId ?? 'the workspace')}`;
   const when = alert.period === null ? '' : ` in ${alert.period}`;
-  const head = `alert ${verb}${alert.silent ? ' silently' : ''}: ${subject}${when}`;
+  const head = `alert ${verb}${alert.silent ? ' without a notification' : ''}: ${subject}${when}, ${alert.level}`;
   if (alert.current === null) return head;
-  const limit = alert.threshold === null ? '' : ` (threshold ${formatInteger(alert.threshold)})`;
+  const limit = alert.threshold === null ? '' : `, limit ${formatInteger(alert.threshold)}`;
   const before = formatInteger(alert.previous?.credits ?? 0n);
-  return `${head}, ${before} to ${formatInteger(alert.current.credits)} credits${limit}`;
+  return `${head}: ${before} to ${formatInteger(alert.current.credits)} credits${limit}`;
 }

@@ -38,7 +38,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const names = Object.values(ENVIRONMENT).filter((name) => name.startsWith('USAGE_API_'));
   if (names.every((name) => !env[name])) {
     const message = 'is not in this folder, and no USAGE_API_... variables are set';
-    const hint = 'Change into its folder, name it by --config, or write a sample by `usage-ledger init`';
+    const hint = 'Change to the folder of the file, pass it with --config, or create a sample with `usage-ledger init`';
     throw new ConfigError(resolve(options.cwd), [{ path: CONFIG_FILE_NAME, message, hint }]);
   }
   const emptied = Object.entries(ENVIRONMENT).flatMap(([path, name]) => {
@@ -139,7 +139,7 @@ async function build(
 function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptiedSetting[]): ConfigFault {
   const names = emptied.find(({ path }) => path === fault.path)?.names.join(' and ');
   if (names === undefined) return fault;
-  const hint = `Give ${names} a value, in the environment or in the .env beside the file`;
+  const hint = `Give ${names} a value, in the environment or in the .env next to the file`;
   return { ...fault, message: `needs the variable ${names}, which is empty`, hint };
 }
 

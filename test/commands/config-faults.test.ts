@@ -55,6 +55,14 @@ describe('a wrong configuration', () => {
     },
   );
 
+  it('fits a terminal of 80 columns', async () => {
+    const world = await createWorld(FIRST);
+    world.configure({ ...FIVE_MISTAKES, colour: 'x' });
+    const { out } = await world.runOnTerminal(80, 'status');
+    expect(out).toMatch(/^ {4}Remove it; the settings here are .*\n {4}\S/m);
+    expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it('is listed as data with --json', async () => {
     const world = await createWorld(FIRST);
     world.configure({ ...FIVE_MISTAKES, workspaces: [] });

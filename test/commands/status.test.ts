@@ -58,7 +58,7 @@ describe('status', () => {
     await world.run('sync');
     const { out } = await world.run('status');
     expect(out).toMatch(/^FAILED +ws-1 +1 min ago +failed just now +2025-12 to 2026-02/m);
-    expect(out).toMatch(/^ws-1: unauthorized: .*401/m);
+    expect(out).toMatch(/^ws-1: unauthorized: .*401.*\nRun `usage-ledger doctor` for the cause and its remedy\.$/m);
     const { workspaces } = parseJson((await world.run('status', '--json')).out);
     expect(workspaces[0]).toMatchObject({
       workspace_id: 'ws-1',
@@ -174,9 +174,13 @@ describe('status of many workspaces', () => {
     const world = await createWorld(FIRST);
     await world.run('sync');
     world.clock.nowMs = NOON + 31 * MINUTE_MS;
-    expect((await world.run('status')).out).toMatch(/^ok +ws-1/m);
+    const { out } = await world.run('status');
+    expect(out).toMatch(/^ok +ws-1/m);
+    expect(out).not.toContain('usage-ledger sync');
     world.clock.nowMs = NOON + 32 * MINUTE_MS;
-    expect((await world.run('status')).out).toMatch(/^STALE +ws-1 +32 min ago/m);
+    expect((await world.run('status')).out).toMatch(
+      /^STALE +ws-1 +32 min ago.*\nRun `usage-ledger sync` to sync now, /m,
+    );
     expect(parseJson((await world.run('status', '--json')).out).workspaces).toMatchObject([{ state: 'stale' }]);
   });
 

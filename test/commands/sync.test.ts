@@ -11,13 +11,13 @@ describe('sync', () => {
     const world = await createWorld(FIRST, SECOND);
     const first = await world.run('sync');
     expect(first.code).toBe(0);
-    expect(first.out).toContain('ws-1: 6 opened (6 records on 1 page)\n');
-    expect(first.out).toContain('ws-2: 2 opened (2 records on 1 page)\n');
+    expect(first.out).toContain('ws-1: recorded 6 entries: 6 opened (6 records on 1 page)\n');
+    expect(first.out).toContain('ws-2: recorded 2 entries: 2 opened (2 records on 1 page)\n');
     expect(first.out).toContain('First sync: recorded 1 existing condition without notifying anyone.');
 
     world.sandbox.workspace('ws-2').set({ tenantId: 'initech', period: '2026-02', credits: 90, requests: 11 });
     const second = await world.run('sync', '--workspace', 'ws-2');
-    expect(second.out).toBe('ws-2: 1 increased (2 records on 1 page)\n');
+    expect(second.out).toBe('ws-2: recorded 1 entry: 1 increased (2 records on 1 page)\n');
     expect((await world.run('sync', '--workspace', 'ws-2')).out).toContain('ws-2: nothing changed');
   });
 
@@ -56,6 +56,15 @@ describe('sync', () => {
     expect(code).toBe(2);
     expect(err).toContain('error: --from 2026-03 is in the future\n  use 2026-02 or earlier');
     expect(world.sandbox.requests.count).toBe(0);
+  });
+
+  it('names the address of a service that refuses the connection', async () => {
+    const world = await createWorld(FIRST);
+    world.configure({ workspaces: [{ ...workspaceSettings(world.sandbox, FIRST), base_url: 'http://127.0.0.1:9' }] });
+    const { code, err } = await world.run('sync');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^ws-1: workspace usage: the connection failed: connection refused/);
+    expect(err).toContain('\n  base_url: http://127.0.0.1:9');
   });
 
   it('tells of its own failure before it ends, where no daemon could', async () => {
@@ -144,7 +153,7 @@ describe('sync --dry-run', () => {
     const world = await createWorld(FIRST);
     const { code, out } = await world.run('sync', '--dry-run');
     expect(code).toBe(0);
-    expect(out).toContain('ws-1: would record 6 opened');
+    expect(out).toContain('ws-1: would record 6 entries: 6 opened');
     expect(out).toContain('First sync: would record 1 existing condition without notifying anyone.');
     expect(existsSync(dirname(world.ledgerPath))).toBe(false);
   });
@@ -194,7 +203,7 @@ describe('sync --dry-run', () => {
 
     const { code, out, err } = await world.run('sync', '--dry-run');
 
-    expect({ code, out, err }).toMatchObject({ code: 0, out: expect.stringContaining('would record nothing changed') });
+    expect({ code, out, err }).toMatchObject({ code: 0, out: expect.stringContaining('nothing would change') });
     expect(world.query('SELECT * FROM leases')).toEqual(leases);
     expect(world.query("SELECT count(*) AS running FROM runs WHERE status = 'running'")).toEqual([{ running: 1 }]);
   });

@@ -22,7 +22,7 @@ test('begin previews the events by month and sends nothing', async () => {
   const { code, out } = await world.run('outlets', 'start', 'billing');
   expect(code).toBe(0);
   expect(out).toMatch(/2026-01 +2 +9,007,199,254,741,993 +0 +0\n2026-02 +2 +9,007,199,254,745,993/);
-  expect(out).toContain('Nothing sent. To start, run `usage-ledger outlets start billing --from 2026-01 --yes`.');
+  expect(out).toContain('Nothing sent. To start, run:\n  usage-ledger outlets start billing --from 2026-01 --yes');
   expect(double.counted).toEqual([]);
 });
 

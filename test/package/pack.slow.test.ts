@@ -45,7 +45,7 @@ test('the packed package installs without compiling or complaint, and the first 
   expect(said.get('npx usage-ledger doctor')).toMatch(/^ok {4}service ws-sandbox/m);
   expect(said.get('npx usage-ledger doctor --probe')).toMatch(/^ok {4}probe history/m);
   expect([...said.values()].join('')).not.toMatch(/^(warn|fail|error)/m);
-  expect(said.get('npx usage-ledger sync')).toContain('300 opened (300 records on 3 pages)');
+  expect(said.get('npx usage-ledger sync')).toContain('recorded 300 entries: 300 opened (300 records on 3 pages)');
   expect(said.get('npx usage-ledger alerts test log')).toContain('delivered');
   // Whoever follows the README does nothing that the first day does not do.
   expect([...said.keys()]).toEqual(expect.arrayContaining(commandsBelow('README.md', 'Use it')));

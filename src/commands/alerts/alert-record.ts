@@ -1,4 +1,4 @@
-import { dayBars } from '../../alerts/messages/day-bars.ts';
+import { dayBars, legendOf } from '../../alerts/messages/day-bars.ts';
 import { alertFacts } from '../../alerts/messages/fact-list.ts';
 import type { Evidence, Facts } from '../../alerts/messages/facts/facts.ts';
 import { commandBesideMute, mutedWords } from '../../alerts/messages/muted.ts';
@@ -222,7 +222,7 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
     ...rows.map(
       ({ period, bars, total }) => `${period.padEnd(LABEL_WIDTH)}${bars.padEnd(31)}  ${formatInteger(total)}`,
     ),
-    `${''.padEnd(LABEL_WIDTH)}credits a day, highest ${formatInteger(Math.round(highest))}`,
+    `${''.padEnd(LABEL_WIDTH)}credits a day, highest ${formatInteger(Math.round(highest))}${legendOf(rows)}`,
   ];
 }
 

@@ -169,9 +169,9 @@ function alertStyle({ state, severity }: ListedAlert): CellStyle {
 
 function sizeText({ at_stake_credits: credits, at_stake_money: money, ...alert }: SummarizedAlert): string {
   if (credits === null || credits === 0n) return '';
-  const cost = money === null ? '' : `, ${formatAlertMoney(money)}`;
-  const end = alert.at_stake_by_month_end ? ` by the end of ${alert.period}` : '';
-  return `difference ${formatInteger(credits)}${end}${cost}`;
+  const cost = money === null ? '' : ` (${formatAlertMoney(money)})`;
+  const end = alert.at_stake_by_month_end ? ' by month end' : '';
+  return `difference: ${formatInteger(credits)} credits${end}${cost}`;
 }
 
 function formatAlertMoney(money: ListedAlert['at_stake_money']): string {

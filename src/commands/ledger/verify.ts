@@ -9,7 +9,7 @@ import { openReader } from '../../ledger/store/file/open.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { verifyFile } from '../../operations/system/verify-ledger.ts';
 import { parseCheckpointKey, parseDigest, readCheckpoints } from '../shared/checkpoint-options.ts';
-import { type CliCommand, type CliContext, EXIT, reportingCommand } from '../shared/cli-context.ts';
+import { type CliCommand, type CliContext, EXIT, proseLines, reportingCommand } from '../shared/cli-context.ts';
 
 export function verifyCommand(cli: CliContext): CliCommand {
   return reportingCommand('verify')
@@ -52,7 +52,10 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
   if (!record.ok) cli.exitCode = EXIT.fault;
   const counts = `${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}, ${counted(keys, 'key')}`;
   cli.printResult(record, [
-    ...faults.map((fault) => `FAULT ${fault.check}: ${faultPlace(fault)}${inertText(fault.message)}`),
+    ...faults.flatMap((fault) => {
+      const words = `FAULT ${fault.check}: ${faultPlace(fault)}${inertText(fault.message)}`;
+      return proseLines(words, cli.tableOptions.width, 2);
+    }),
     `${record.ok ? 'verified' : 'checked'} ${counts}`,
     `head digest ${head_digest ?? 'unknown'}`,
     key === null ? null : `checkpoint key ${key}`,

@@ -45,7 +45,7 @@ function outletStatusCommand(cli: CliContext): CliCommand {
             rows,
             [
               { name: 'name', header: 'Outlet' },
-              { name: 'receiver', header: 'Receiver' },
+              { name: 'receiver', header: 'Receiver', wide: true },
               { name: 'send', header: 'Sends' },
               { name: 'state', header: '', words: (state) => OUTLET_STATES[state] },
               { name: 'from_period', header: 'From' },
@@ -54,7 +54,7 @@ function outletStatusCommand(cli: CliContext): CliCommand {
               { name: 'late', header: 'Late', kind: 'count' },
               { name: 'refused', header: 'Refused', kind: 'count' },
               { name: 'settled', header: 'Settled', kind: 'count' },
-              { name: 'checked_at', header: 'Compared', kind: 'date' },
+              { name: 'checked_at', header: 'Compared', kind: 'date', sparse: true },
             ],
             cli.tableOptions,
           ),

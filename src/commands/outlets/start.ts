@@ -54,11 +54,11 @@ export function startCommand(cli: CliContext): CliCommand {
           );
           cli.print(`${counted(unmapped.length, 'tenant')} without ${customer}, held until set: ${names}`);
         }
-        const next = `\`usage-ledger outlets start ${name} --from ${fromPeriod} --yes\``;
+        const next = cli.commandLine(`outlets start ${name} --from ${fromPeriod} --yes`);
         cli.print(
           yes
             ? `${name} started: the daemon sends, or run \`usage-ledger outlets push\``
-            : `Nothing sent. To start, run ${next}.`,
+            : `Nothing sent. To start, run:\n  ${next}`,
         );
       }),
     );

@@ -205,8 +205,12 @@ export class CliContext {
     if (fault !== null) this.note(`Cannot write a checkpoint of the head: ${fault}`);
   }
 
+  /** Writes to stderr; on a terminal, wrapped to its width. Secrets are removed first, because a line break could hide one. */
   note(text: string): void {
-    this.#write(this.io.stderr, `${this.#redact(this.withTypedCommands(text))}\n`);
+    const { isTTY, columns } = this.io.stderr;
+    const width = isTTY === true ? columns || undefined : undefined;
+    const lines = this.#redact(this.withTypedCommands(text)).split('\n');
+    this.#write(this.io.stderr, `${lines.flatMap((line) => proseLines(line, width)).join('\n')}\n`);
   }
 
   /** Prints the notes of a change to stderr. */
@@ -235,7 +239,9 @@ export class CliContext {
     const message = messageOf(error);
     this.note(`error: ${message.split('\n').map(inertText).join('\n')}`);
     if (isExpected && error.hint !== undefined) this.note(`  ${inertText(error.hint)}`);
-    if (!isExpected && error instanceof Error && error.stack !== undefined) this.note(error.stack);
+    if (!isExpected && error instanceof Error && error.stack !== undefined) {
+      this.#write(this.io.stderr, `${this.#redact(error.stack)}\n`);
+    }
     const code = isExpected ? error.code : 'internal';
     if (this.#json) {
       const faults = error instanceof ConfigError ? { faults: error.faults } : {};

@@ -110,6 +110,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     ...renderTable(shown, columns(sorted, options.nowMs, wide), options).split('\n'),
     ...(shown.length < sorted.length ? [remainder(sorted.slice(shown.length))] : []),
     ...failureLines(shown, report, options).flatMap((text) => proseLines(text, options.width)),
+    ...remedyLines(shown).flatMap((text) => proseLines(text, options.width)),
     '',
     ...facts.flatMap((text) => proseLines(text, options.width, FACT_INDENT)),
   ];
@@ -165,6 +166,15 @@ function failureLines(
     const nextAttempt = nextMs === null ? '' : ` (next attempt ${when})`;
     return `${firstOf(labels, MAX_NAMED_WORKSPACES)}: ${inertText(reason)}${nextAttempt}`;
   });
+}
+
+/** Names the command that helps: `doctor` after a failed run, `sync` where runs are missing. */
+function remedyLines(shown: readonly WorkspaceLine[]): string[] {
+  if (shown.some(({ last_run }) => last_run !== null && last_run.error_message !== null)) {
+    return ['Run `usage-ledger doctor` for the cause and its remedy.'];
+  }
+  const isMissing = shown.some(({ state }) => state === 'stale' || state === 'never');
+  return isMissing ? ['Run `usage-ledger sync` to sync now, or start the daemon, which syncs on schedule.'] : [];
 }
 
 function isWide(width: number | undefined): boolean {

@@ -23,7 +23,7 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const value = valueAt(document, issue.path);
     const scalar = typeof value === 'number' || typeof value === 'boolean';
     const unquoted = issue.code === 'invalid_type' && issue.expected === 'string' && scalar;
-    const suggestion = issue.code === 'invalid_value' ? meantBy(value, issue.values) : undefined;
+    const suggestion = isChoice(issue) ? meantBy(value, choicesOf(issue)) : undefined;
     const customHint = issue.code === 'custom' ? issue.params?.hint : undefined;
     const hint = unquoted
       ? QUOTE_IT
@@ -60,12 +60,22 @@ function describeIssue(issue: Issue, value: unknown): string {
     case 'too_big':
       return `must be at most ${issue.maximum}`;
     case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'invalid_union':
-      return `must be one of ${('options' in issue ? (issue.options ?? []) : []).map(String).join(', ')}`;
+      return `must be one of ${choicesOf(issue).map(String).join(', ')}`;
     default:
       return 'is not valid';
   }
+}
+
+type ChoiceIssue = Extract<Issue, { code: 'invalid_value' | 'invalid_union' }>;
+
+function isChoice(issue: Issue): issue is ChoiceIssue {
+  return issue.code === 'invalid_value' || issue.code === 'invalid_union';
+}
+
+function choicesOf(issue: ChoiceIssue): readonly unknown[] {
+  if (issue.code === 'invalid_value') return issue.values;
+  return 'options' in issue ? (issue.options ?? []) : [];
 }
 
 function meantBy(value: unknown, possible: readonly unknown[]): string | undefined {

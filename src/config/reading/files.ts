@@ -166,7 +166,7 @@ function expand(template: string, env: NodeJS.ProcessEnv): { text: string; mista
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
     if (value?.trim() === '') emptyNames.push(name);
     if (value !== undefined) return value;
-    const hint = `Set ${name} in the environment or in the .env beside the file, or write \${${name}:-default}`;
+    const hint = `Set ${name} in the environment or in the .env next to the file, or write \${${name}:-default}`;
     mistakes.push({ message: `needs the variable ${name}, which is not set`, hint });
     return '';
   });

@@ -19,7 +19,7 @@ import {
   timezoneRemedy,
 } from './kinds.ts';
 
-const TYPE_REMEDY = 'Write `type:` and one of log, webhook, slack, teams, pagerduty, email and heartbeat';
+const TYPE_REMEDY = 'Set `type:` to the kind of receiver, such as slack';
 
 const webAddress = obeys(nonEmptyString, channelAddressRule).describe(
   'Give the https:// address that takes the alerts; http:// is for this machine only',

@@ -75,8 +75,8 @@ export function renderTable<Row extends object>(
   );
   const aligns = columns.map((column) => column.align ?? alignmentOf(rows, column));
   const firm = columns.map((column) => column.firm === true);
-  const widths = columnWidths([head, ...body], { aligns, firm, terminal: options.width });
   const fits = columns.map(({ kind }) => (kind === 'id' ? shortenCell : wrapText));
+  const widths = columnWidths([head, ...body], { aligns, firm, fits, terminal: options.width });
   const draw = (cells: readonly StyledCell[]) =>
     drawRow(cells, { widths, aligns, fits, color: options.color === true });
   const rule = widths.map((width) => '─'.repeat(width)).join('─'.repeat(GAP.length));
@@ -104,16 +104,32 @@ function alignmentOf<Row extends object>(rows: readonly Row[], { name, kind }: T
   return numeric ? 'right' : 'left';
 }
 
-/** Computes the column widths. If they exceed the terminal, the widest text column is narrowed, repeatedly. */
-function columnWidths(
-  lines: readonly StyledCell[][],
-  { aligns, firm, terminal }: { aligns: readonly Alignment[]; firm: readonly boolean[]; terminal: number | undefined },
-): number[] {
+interface WidthOptions {
+  aligns: readonly Alignment[];
+  firm: readonly boolean[];
+  fits: readonly FitText[];
+  terminal: number | undefined;
+}
+
+/**
+ * Computes the column widths. If they exceed the terminal, headers that are wider than their column wrap, and then the
+ * widest text column is narrowed, repeatedly.
+ */
+function columnWidths(lines: readonly StyledCell[][], { aligns, firm, fits, terminal }: WidthOptions): number[] {
   const widths = aligns.map((_, index) =>
     lines.reduce((widest, cells) => Math.max(widest, textWidth(cells[index]?.text ?? '')), 1),
   );
   if (terminal === undefined) return widths;
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - terminal;
+  const [head = [], ...body] = lines;
+  for (const [index, { text }] of head.entries()) {
+    const [header, width] = [text, widths[index] ?? 0];
+    if (excess <= 0 || textWidth(header) < width || fits[index] !== wrapText) continue;
+    const cells = body.map((row) => textWidth(row[index]?.text ?? ''));
+    const least = Math.max(1, ...cells, ...header.split(' ').map(textWidth));
+    widths[index] = least;
+    excess -= width - least;
+  }
   while (excess > 0) {
     const wide = widths.map((width, index) => (aligns[index] === 'right' || width <= MIN_COLUMN_WIDTH ? 0 : width));
     const soft = wide.map((width, index) => (firm[index] === true ? 0 : width));

@@ -108,7 +108,10 @@ it('lists what each alert says and since when, with what mutes it, whole in pipe
   );
   const screen = (await world.runOnTerminal(80, 'alerts', '--rule', 'jump')).out.split('\n');
   expect(screen[0]).toMatch(/^muted {2}2026-02-\d\d {2}globex: 9,000 credits in February, limit 1,007. January: 7$/);
-  expect(screen.slice(1, 3).map((line) => line.trim())).toEqual([`${id}  difference 8,993`, `muted by ${silence_id}`]);
+  expect(screen.slice(1, 3).map((line) => line.trim())).toEqual([
+    `${id}  difference: 8,993 credits`,
+    `muted by ${silence_id}`,
+  ]);
   const explained = (await world.run('alerts', 'explain', id)).out;
   expect(explained).toContain(`not sent: muted by ${silence_id}`);
   expect(explained).toContain(`usage-ledger alerts unsilence ${silence_id}`);

@@ -36,7 +36,7 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   expect(free).toMatchObject({ tenant_name: null, at_stake_credits: 40_000, at_stake_money: null });
 
   const wide = (await world.runOnTerminal(120, 'alerts')).out;
-  expect(wide).toMatch(/t-1 \(Acme GmbH\): 50,000 .*\n +alert_\w+ {2}difference 40,000, 80\.00 EUR$/m);
+  expect(wide).toMatch(/t-1 \(Acme GmbH\): 50,000 .*\n +alert_\w+ {2}difference: 40,000 credits \(80\.00 EUR\)$/m);
   const explained = (await world.runOnTerminal(80, 'alerts', 'explain', priced.alert_id)).out;
   expect(explained).toContain('t-1 (Acme GmbH, ws-1): 50,000');
   expect(explained).toMatch(/^Cost +80\.00 EUR at the prices of 2026-02$/m);

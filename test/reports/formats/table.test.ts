@@ -31,6 +31,23 @@ test('without rows the headers are shown', () => {
   expect(renderTable([], columns)).toBe('Tenant  Credits');
 });
 
+test('on a narrow terminal a header of several words wraps before a cell does', () => {
+  const rows = [{ tenant: 'acme different', credits: 12n }];
+  const wordy: readonly TableColumn<Row>[] = [
+    { name: 'tenant', header: 'Tenant' },
+    { name: 'credits', header: 'Invoiced credits' },
+  ];
+  expect(renderTable(rows, wordy, { width: 24 })).toBe(
+    [
+      'Tenant          Invoiced',
+      '                 credits',
+      '────────────────────────',
+      'acme different        12',
+    ].join('\n'),
+  );
+  expect(renderTable(rows, wordy, { width: 80 })).toContain('Invoiced credits');
+});
+
 test('a tenant cannot act on the terminal or forge a row', () => {
   const rows = [{ tenant: 'evil\x1b[2J\r\nacme  9,999\u202e', credits: 1n }];
   const table = renderTable(rows, columns, { color: true });
