@@ -200,8 +200,8 @@ export function endSilence(
       if (query(connection).update(silences).set(ended).where(isInForce).run().changes === 0) {
         const isEndedByActor = and(eq(silences.silenceId, silenceId), eq(silences.endedBy, by));
         if (query(connection).select().from(silences).where(isEndedByActor).get() !== undefined) return;
-        throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is in force`, {
-          hint: '`usage-ledger alerts silences` shows those that are',
+        throw new AppError('unknown_silence', `no silence or plan ${JSON.stringify(silenceId)} is active`, {
+          hint: 'list the active ones with `usage-ledger alerts silences`',
         });
       }
       evaluateAgain(connection, null, nowMs);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { BilledLine } from '../../src/billing/statement/billed.ts';
 import { statementDocument } from '../../src/billing/statement/document.ts';
+import { chartBox, pageOf } from '../../src/reports/page/page-parts.ts';
 import { statementHtml } from '../../src/reports/statement/statement-html.ts';
 import { browserOfFile } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -37,6 +38,26 @@ const STATEMENT = statementDocument({
     },
     { tenant: { ...BILLED, displayName: null, lines: [] }, proof: null, projection: null },
   ],
+});
+
+test('on a phone a chart of months shows its last month first', { timeout: 60_000 }, async () => {
+  const svg = '<svg role="img" aria-label="months" viewBox="0 0 720 260"><rect width="720" height="260"/></svg>';
+  const file = join(temporaryFolder(), 'months.html');
+  const boxes = [chartBox('months', svg, { ofMonths: true }), chartBox('days', svg)];
+  writeFileSync(file, pageOf('charts', `<main>${boxes.join('')}</main>`));
+  const hidden = `[...document.querySelectorAll('.chart')].map((box) => {
+    const [frame, chart] = [box, box.firstElementChild].map((each) => each.getBoundingClientRect());
+    return [Math.round(frame.left - chart.left) > 0, Math.round(chart.right - frame.right) > 0];
+  })`;
+  const onPhone = await look(`file://${file}`, 360);
+  expect(await onPhone.evaluate(hidden)).toEqual([
+    [true, false],
+    [false, true],
+  ]);
+  expect(await (await look(`file://${file}`, 1440)).evaluate(hidden)).toEqual([
+    [false, false],
+    [false, false],
+  ]);
 });
 
 describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in a browser', () => {

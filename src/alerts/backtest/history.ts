@@ -58,7 +58,7 @@ export function findHistory(connection: LedgerDb, workspaceId: string): Recorded
     return { workspaceKey, workspaceId, firstRunKey, lastSeq, runs: applied.runs, firstRunAt, lastRunAt };
   }
   throw new AppError('no_history', `the ledger has no complete run of ${JSON.stringify(workspaceId)} to replay`, {
-    hint: 'run `usage-ledger sync` or the daemon; the longer it has run, the more a backtest says',
+    hint: 'run `usage-ledger sync` or start the daemon; a longer history gives a better backtest',
   });
 }
 

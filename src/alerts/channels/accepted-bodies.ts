@@ -18,12 +18,12 @@ const THROTTLED = /\b429\b|throttl|too many requests|rate.?limit/i;
 export function readTeamsBody(body: string): Failure | null {
   if (TEAMS_FAILURE.test(body)) {
     const status = Number(TEAMS_STATUS.exec(body)?.[1] ?? (THROTTLED.test(body) ? 429 : 502));
-    return { reason: `HTTP 200, and Teams reports HTTP ${status} in its body`, status };
+    return { reason: `HTTP 200, but Teams reports HTTP ${status} in its body`, status };
   }
   const error = jsonOf(body)?.error;
   if (error === undefined || error === null || error === false) return null;
   const status = THROTTLED.test(JSON.stringify(error)) ? 429 : 400;
-  return { reason: 'HTTP 200, and the workflow reports an error in its body', status };
+  return { reason: 'HTTP 200, but the workflow reports an error in its body', status };
 }
 
 /** Errors of Slack's incoming webhooks and Web API that are temporary. */
@@ -42,16 +42,16 @@ const SLACK_PASSING: readonly string[] = [
 const SLACK_REMEDIES: Readonly<Record<string, string>> = {
   action_prohibited: 'let an administrator of the workspace allow the app to post there',
   posting_to_general_channel_denied: 'let an administrator allow the app to post there, or choose another channel',
-  channel_not_found: 'create the webhook anew for a channel that exists, and set `url`',
-  channel_is_archived: 'unarchive the channel, or create the webhook for another one and set `url`',
-  is_archived: 'unarchive the channel, or create the webhook for another one and set `url`',
-  no_service: 'create the webhook anew and set `url`',
-  no_service_id: 'create the webhook anew and set `url`',
-  no_team: 'create the webhook anew and set `url`',
+  channel_not_found: 'recreate the webhook for an existing channel, and set `url`',
+  channel_is_archived: 'unarchive the channel, or create a webhook for another channel and set `url`',
+  is_archived: 'unarchive the channel, or create a webhook for another channel and set `url`',
+  no_service: 'recreate the webhook, and set `url` to its address',
+  no_service_id: 'recreate the webhook, and set `url` to its address',
+  no_team: 'recreate the webhook, and set `url` to its address',
   team_disabled: 'let an administrator enable the workspace',
-  invalid_token: 'create the webhook anew and set `url`',
-  token_revoked: 'create the webhook anew and set `url`',
-  account_inactive: 'create the webhook anew and set `url`',
+  invalid_token: 'recreate the webhook, and set `url` to its address',
+  token_revoked: 'recreate the webhook, and set `url` to its address',
+  account_inactive: 'recreate the webhook, and set `url` to its address',
   not_in_channel: 'invite the app to the channel',
   missing_scope: 'give the app the scope `incoming-webhook` or `chat:write`',
 };
@@ -67,10 +67,11 @@ export function readSlackBody(body: string): Failure | null {
   const error = json === null ? text : json.error;
   const code = typeof error === 'string' && /^[a-z][a-z_]{1,63}$/.test(error) ? error : null;
   if (code === null) {
-    const reason = 'HTTP 200 without the `ok` of Slack; correct `url`, or look for a proxy that answers in its place';
+    const reason =
+      'HTTP 200 without the `ok` of Slack; correct `url`, or check for a proxy that answers instead of Slack';
     return { outcome: 'retry', reason, retryAfterMs: null, unknown: true };
   }
-  const reason = `HTTP 200, and Slack reports ${code}`;
+  const reason = `HTTP 200, but Slack reports ${code}`;
   if (SLACK_PASSING.includes(code)) return { outcome: 'retry', reason, retryAfterMs: null, unknown: false };
   const remedy = SLACK_REMEDIES[code];
   if (remedy === undefined) return { outcome: 'rejected', reason };

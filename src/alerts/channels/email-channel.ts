@@ -31,7 +31,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
     const message = readMessage(payload);
     if (message === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
     if (!/^[\w.-]+$/.test(notificationId)) {
-      return { outcome: 'rejected', reason: 'the notification id cannot stand in a Message-ID' };
+      return { outcome: 'rejected', reason: 'the notification id is not valid in a Message-ID' };
     }
     const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs, signal);
     // Loaded with the first mail, because loading it would slow down the start of every command.

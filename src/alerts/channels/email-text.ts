@@ -2,7 +2,7 @@ import { addPeriods } from '../../core/period.ts';
 import { escapeMarkup } from '../../core/text/html-text.ts';
 import { cutAtClause } from '../../core/text/words.ts';
 import { ratesOfDays } from '../messages/daily-usage.ts';
-import { dayBars } from '../messages/day-bars.ts';
+import { dayBars, legendOf } from '../messages/day-bars.ts';
 import type { Facts } from '../messages/facts/facts.ts';
 import { grouped, monthName } from '../messages/facts/names.ts';
 import type { Message, MessageKind } from '../messages/message.ts';
@@ -116,10 +116,11 @@ function buttons({ acknowledge, open }: Message['links']): string[] {
 function textChart(alert: Message['alert']): string {
   const usage = alert?.evidence.daily_usage ?? null;
   if (alert === null || alert.period === null || usage === null) return '';
-  const { rows, highest } = dayBars(alert.period, usage);
+  const { rows: months, highest } = dayBars(alert.period, usage);
   if (highest <= 0) return '';
+  const rows = months.filter(({ isKnown }) => isKnown);
   const bars = rows.map(({ period, bars }) => `${period}  ${bars}`);
-  return [`Credits a day, up to ${grouped(Math.round(highest))}:`, ...bars].join('\n');
+  return [`Credits a day, up to ${grouped(Math.round(highest))}${legendOf(rows)}:`, ...bars].join('\n');
 }
 
 /** Breaks up bare domains, because mail programs turn them into links: a link in a tenant's name must not work. */
@@ -138,8 +139,8 @@ const LABEL = 'font-size:12px;color:#5f6368;padding:8px 0 2px';
 const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
 
 /**
- * Draws the credits of each day of both months as table cells, for mail programs that show no pictures; null without
- * daily usage. The cells contain only figures, so nothing needs to be escaped.
+ * Draws the credits of each day of both months as table cells, for mail programs that show no pictures. A month
+ * without any known day is left out; null if both are. The cells contain only figures, so nothing needs to be escaped.
  */
 export function chartCells(alert: Facts | null): string | null {
   const usage = alert?.evidence.daily_usage ?? null;
@@ -153,7 +154,7 @@ export function chartCells(alert: Facts | null): string | null {
       colour: '#999',
     },
     { name: monthName(period, created_at), rates: ratesOfDays(usage.days.current), bar: 'now', colour: '#06c' },
-  ].filter(({ rates }) => rates.length > 0);
+  ].filter(({ rates }) => rates.some((rate) => rate !== null));
   const most = Math.max(...months.flatMap(({ rates }) => rates.map((rate) => rate ?? 0)), 0);
   if (most <= 0) return null;
   const rows = months.map(({ name, rates, bar: of, colour }, month) => {

@@ -35,11 +35,11 @@ export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, de
       const events = eventsOf(message);
       if (events === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
       const endsMs = clock.monotonic() + timeoutMs;
-      let result: DeliveryResult = { outcome: 'delivered', detail: 'nothing to say' };
+      let result: DeliveryResult = { outcome: 'delivered', detail: 'no event to send' };
       for (const event of events.slice(taken.get(notificationId) ?? 0)) {
         const leftMs = endsMs - clock.monotonic();
         if (leftMs <= 0)
-          return { outcome: 'retry', reason: 'not all events in time', retryAfterMs: null, unknown: true };
+          return { outcome: 'retry', reason: 'not all events were sent in time', retryAfterMs: null, unknown: true };
         const body = JSON.stringify({ routing_key: routingKey, ...event });
         result = await postJson({ url, headers: {}, body, policy, timeoutMs: leftMs, ca, proxy, clock, signal });
         if (result.outcome !== 'delivered') return afterSome(result, taken.get(notificationId));

@@ -123,7 +123,7 @@ function linkOf(value: PayloadValue | undefined): string | null {
 
 function headWords({ head }: Payload): string | null {
   if (typeof head !== 'object' || head === null || Array.isArray(head)) return null;
-  return `The ledger ends at link ${grouped(BigInt(Number(head.link ?? 0)))}, digest ${unlinked(String(head.digest))}`;
+  return `Head of the chain: link ${grouped(BigInt(Number(head.link ?? 0)))}, digest ${unlinked(String(head.digest))}`;
 }
 
 /** Returns the kind and the event as shown in titles: `critical`, `warning, grown`. */

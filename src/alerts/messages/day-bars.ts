@@ -8,6 +8,8 @@ export interface DayBars {
   /** All rows of a chart have the same scale. */
   bars: string;
   total: bigint;
+  /** The usage of at least one day is known. */
+  isKnown: boolean;
 }
 
 /** Characters for a day with unknown usage, and for a day without usage. */
@@ -26,6 +28,7 @@ export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]
     period: own.period,
     bars: own.rates.map((rate) => barOf(rate, highest)).join(''),
     total: own.known.findLast((credits) => credits !== null) ?? 0n,
+    isKnown: own.rates.some((rate) => rate !== null),
   }));
   return { rows, highest };
 }

@@ -75,10 +75,10 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
   const base = `${grouped(baseline_credits)} (${baseline_period}${isWhole ? ' as a whole month' : ''})`;
   if (usageKind(rule)?.stake?.of === 'fall') {
     const { words } = limitOf(evidence.threshold, threshold, {
-      times: (ratio) => `${ratio} x that`,
-      more: (amount) => `that and ${amount} more`,
+      times: (ratio) => `${ratio} x ${grouped(threshold)}`,
+      more: (amount) => `${grouped(threshold)} + ${amount}`,
     });
-    return `at most ${limit}: ${words} is no more than ${base}`;
+    return `${limit} or less: ${words} is at most ${base}`;
   }
   const { limit: exact, words } = limitOf(evidence.threshold, baseline_credits, {
     times: (ratio) => `${ratio} x ${base}`,

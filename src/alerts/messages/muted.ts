@@ -1,8 +1,8 @@
 /** Why an alert is muted, in words. Silences and inhibitions are worded below. */
 const REASONS: Readonly<Record<string, string>> = {
   seed: 'found by the first sync',
-  unrouted: 'no channel takes it',
-  given_up: 'its channels have failed',
+  unrouted: 'not routed to any channel',
+  given_up: 'delivery failed on every channel',
   daily: 'notified at most once a day',
   clearing: 'its cause was gone in the last run',
   flapping: 'it begins and ends repeatedly',

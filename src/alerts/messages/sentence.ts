@@ -43,7 +43,7 @@ function capitalized(words: string): string {
 
 const EVENT_WORDS: Partial<Record<Facts['event'], string>> = {
   again: 'It had ended and holds again.',
-  eased: 'Corrected: by the current figures it has not happened.',
+  eased: 'Corrected: now it is only a forecast again.',
   reminder: 'Not acknowledged yet.',
   flapping: 'It begins and ends repeatedly. The next message follows after an hour without a change.',
 };

@@ -5,8 +5,8 @@ import { inOneText } from './message.ts';
 export function testPayload(facts: { notificationId: string; channel: string; createdAt: string }): string {
   const { notificationId, channel, createdAt } = facts;
   const text = {
-    title: `Test message of usage-ledger for channel ${named(channel)}`,
-    lines: ['The channel works. Nobody has to do anything.'],
+    title: `Test message from usage-ledger for channel ${named(channel)}`,
+    lines: ['The channel works. No action is needed.'],
   };
   return inertJson(
     JSON.stringify({

@@ -65,7 +65,7 @@ export function replayDead(
       const unknown = (notificationIds ?? []).filter((id) => !known.has(id));
       if (unknown.length > 0) {
         throw new AppError('not_dead', `no message that was given up has the id ${unknown.join(', ')}`, {
-          hint: '`usage-ledger alerts replay` lists those that were',
+          hint: 'list the messages that were given up with `usage-ledger alerts replay`',
         });
       }
       const chosen = dead.filter(({ letter }) => notificationIds?.includes(letter.notification_id) ?? true);

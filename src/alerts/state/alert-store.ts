@@ -216,7 +216,7 @@ export function requireAlerts(connection: LedgerDb, id: string): (typeof alerts.
     .all();
   if (members.length > 0) return members;
   throw new AppError('unknown_alert', `there is no message ${JSON.stringify(id)} about any alert`, {
-    hint: 'old messages are forgotten; `usage-ledger alerts list` shows the alerts with their ids',
+    hint: 'old messages are deleted; `usage-ledger alerts list` shows the alerts with their ids',
   });
 }
 

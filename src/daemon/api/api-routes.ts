@@ -53,8 +53,8 @@ declare module 'fastify' {
 }
 
 /**
- * Serves the operations below `/api/v1`, their description at `/api/openapi.json`, a reference at `/api`, and the tools of
- * `/mcp`. The guards of the server have checked host and token before.
+ * Serves the operations below `/api/v1`, their description at `/api/openapi.json`, a reference at `/api`, and the
+ * tools of `/mcp`. The server has already checked the host and the token.
  */
 export async function addApi(app: FastifyInstance, options: ApiOptions): Promise<void> {
   await app.register(serveApi, options);
@@ -163,7 +163,8 @@ class Answers {
     const actor: Actor = { name: caller.name, kind: 'token' };
     const gone = new AbortController();
     request.raw.once('close', () => {
-      if (!request.raw.complete || request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the caller left'));
+      if (!request.raw.complete || request.raw.destroyed)
+        gone.abort(new ApiError(499, 'cancelled', 'the caller closed the connection'));
     });
     return {
       context,
@@ -245,7 +246,7 @@ class Answers {
   }
 }
 
-/** Files other than streams of lines are downloads: a page among them has a script of its own. */
+/** Files are sent as downloads, except streams of lines. So is a printable page, because it contains a script. */
 function asFile(reply: FastifyReply, name: string, format: FileFormat): FastifyReply {
   reply.header('cache-control', 'no-store').type(mediaTypeOf(format));
   if (format === 'csv' || format === 'ndjson') return reply;

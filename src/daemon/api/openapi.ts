@@ -31,10 +31,10 @@ const PROBLEM_SCHEMA: Json = {
 
 /** The responses that every path may give. */
 const PROBLEMS = {
-  '400': 'A field cannot be used',
+  '400': 'A field is not valid',
   '401': 'The token is missing or wrong',
-  '403': 'The role of the token is too small',
-  '404': 'There is no such thing',
+  '403': 'The role of the token does not allow this',
+  '404': 'Not found',
   '409': 'The state of the ledger does not allow it',
   '429': 'Too many requests or streams',
   '503': 'Try again later',
@@ -167,13 +167,13 @@ function documentSchema(operation: Operation): Json {
   return extended(schemaOf(operation.head, 'output'), { ...rows, ...tail, ...next, ...snapshot });
 }
 
-/** The members of the answer to a change besides those of its document. */
+/** Fields that the answer to a change has in addition to its document. */
 const CHANGE_MEMBERS: Json = {
   applied: {
     type: 'boolean',
     description: 'true if the ledger has the change, from this request or from an earlier one; false after a dry run',
   },
-  notes: { type: 'array', items: { type: 'string' }, description: 'what else a person should know' },
+  notes: { type: 'array', items: { type: 'string' }, description: 'notes for a person' },
 };
 
 /** Adds required members to the schema of an object, or to each alternative of a union of objects. */

@@ -5,7 +5,7 @@ import type { Redactor } from '../../core/text/redact.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import { PROBLEM_TYPE } from './media-types.ts';
 
-/** One field of a request that cannot be used. */
+/** A field of a request that is not valid. */
 export interface FieldFault {
   field: string;
   message: string;
@@ -28,7 +28,7 @@ export class ApiError extends AppError {
   }
 }
 
-/** Seconds after which a caller may try again what failed for a moment. */
+/** Seconds after which a caller may retry after a temporary failure. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** The statuses of error codes that are not in a group, see `statusOf`. */
@@ -52,7 +52,7 @@ export function statusOf(error: AppError): number {
   return error.retryable ? 503 : 409;
 }
 
-/** The body of a problem, as RFC 9457 has it. */
+/** The body of a problem, as RFC 9457 defines it. */
 export interface Problem {
   type: string;
   title: string;
@@ -64,7 +64,10 @@ export interface Problem {
   errors?: readonly FieldFault[];
 }
 
-/** Describes an error for the caller. An unexpected error shows nothing of itself; the caller of this function logs it. */
+/**
+ * Describes an error for the caller. The details of an unexpected error are hidden; the caller of this function logs
+ * them.
+ */
 export function problemOf(thrown: unknown): Problem {
   const error = systemFault(thrown) ?? thrown;
   const isExpected = error instanceof AppError;

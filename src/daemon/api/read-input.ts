@@ -6,7 +6,7 @@ import { ApiError, type FieldFault } from './problem.ts';
 export const DEFAULT_LIMIT = 100;
 export const MAX_LIMIT = 1000;
 
-/** How callers name an operation, and where they find its fields. */
+/** What an operation is called in errors, and where its fields are described. */
 export interface Entry {
   noun: 'path' | 'tool';
   hint: string;
@@ -14,7 +14,7 @@ export interface Entry {
 
 const PATH: Entry = { noun: 'path', hint: 'see /api for the fields of this path' };
 
-/** The fields of a listing besides those of its operation. */
+/** The fields that every listing has, in addition to those of its operation. */
 export interface PageInput {
   limit: number;
   cursor: string | null;
@@ -126,7 +126,7 @@ function isGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A field of the path or the query wins over the same field of the body, which is then refused as a field given twice. */
+/** A field that the path or the query has already given is refused in the body. */
 function withoutFields(body: Record<string, unknown>, texts: object): Record<string, unknown> {
   const twice = Object.keys(body).filter((field) => field in texts);
   if (twice.length > 0) throw badRequest(twice.map((field) => ({ field: shown(field), message: 'is given twice' })));

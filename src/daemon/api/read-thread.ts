@@ -21,7 +21,7 @@ export type ReadReply = { id: number } & ({ document: object } | { error: Packed
 
 async function run({ config, operation: name, input, actor, nowMs }: ReadOrder): Promise<object> {
   const operation = OPERATIONS.find((each) => each.name === name);
-  if (operation?.kind !== 'document') throw new Error(`${name} is not a read that answers with a document`);
+  if (operation?.kind !== 'document') throw new Error(`${name} is not an operation that returns a document`);
   const clock = { ...systemClock, now: () => nowMs };
   const context = new Context(config, { clock, logger: createLogger({ level: 'silent' }) });
   try {

@@ -14,7 +14,7 @@ const MAX_STREAMS = 4;
 /** Rows that are read at a time, between two turns of the event loop. */
 const ROWS_PER_PAGE = 500;
 
-/** Answers that have all rows of a listing. Each reads one state of the ledger, on a connection of its own. */
+/** Streams of all rows of a listing. Each stream reads one state of the ledger, on its own connection. */
 export class RowStreams {
   #count = 0;
   readonly #redact: Redactor;

@@ -38,7 +38,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** A form may name a few thousand alerts. */
 const MAX_FORM_BYTES = 512 * 1024;
 
-/** Serves the console. The guards of the server have checked host, and token or session, before. */
+/** Serves the console. The server has already checked the host, and the token or session. */
 export async function addConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   await app.register(serveConsole, options);
 }
@@ -88,7 +88,7 @@ function scopeOf(request: FastifyRequest, { context, enqueueSync }: ConsoleOptio
   const { session, caller } = request;
   const gone = new AbortController();
   request.raw.once('close', () => {
-    if (request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the browser left'));
+    if (request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the browser closed the connection'));
   });
   return {
     context,
@@ -99,7 +99,7 @@ function scopeOf(request: FastifyRequest, { context, enqueueSync }: ConsoleOptio
   };
 }
 
-/** Sends the page of an error: what failed and what to do. An unexpected error shows nothing of itself. */
+/** Sends an error page: what failed and what to do. The details of an unexpected error are hidden. */
 function sendFault(
   error: unknown,
   { request, reply, options }: { request: FastifyRequest; reply: FastifyReply; options: ConsoleOptions },

@@ -41,7 +41,7 @@ const MAX_PARAMETER_LENGTH = 12_288;
 /** Paths that need no token besides those of the console; the links in messages carry a signature. */
 const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 const METRICS_PATH = '/metrics';
-/** The name of whoever has the token of the pages. */
+/** The actor that is recorded for a caller with the token of the pages. */
 const PAGES_CALLER = 'pages';
 
 /** No page has a schema, so Fastify's two schema compilers are not loaded. */
@@ -174,7 +174,7 @@ function addGuards(app: FastifyInstance, options: GuardOptions): void {
     if (!url.startsWith(`${API_PATH}/`) && url !== MCP_PATH) {
       return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
     }
-    // A browser sends its cookie along with forms of other sites of this machine.
+    // A browser also sends its cookie with forms from other sites on this machine.
     if (request.headers.authorization === undefined) {
       return refuse(request, reply, 401, 'unauthorized', 'send the token as a Bearer token: a cookie changes nothing');
     }
@@ -237,7 +237,10 @@ function badRequestOf(error: unknown, status: number): ApiError {
   return new ApiError(status, code, messageOf(error), { hint: 'see /api for the fields of each path' });
 }
 
-/** Reports whether a program sent the request: the API and MCP answer with problems, pages with words. */
+/**
+ * Reports whether a program sent the request. The API and MCP answer errors with a problem document, pages with a
+ * sentence.
+ */
 function isApi({ url }: FastifyRequest): boolean {
   return /^\/(?:api|mcp)([/?]|$)/.test(url);
 }

@@ -102,7 +102,7 @@ function workspaceCreditsSection({ months, top, others, totals, forecast }: Page
   );
   return section(
     'Credits by month',
-    `${legend(series)}${outlineWords(outline)}${chartBox(text.title, charts.stackedBars(rows, { series, forecast: outline }, text))}${foldedFigures(table)}`,
+    `${legend(series)}${outlineWords(outline)}${chartBox(text.title, charts.stackedBars(rows, { series, forecast: outline }, text), { ofMonths: true })}${foldedFigures(table)}`,
   );
 }
 
@@ -140,7 +140,7 @@ export function moneySection(
   );
   return section(
     `${currency} by month`,
-    `${outlineWords(outline)}${chartBox(text.title, charts.stackedBars(rows, { series: [currency], forecast: outline }, text))}${foldedFigures(table)}`,
+    `${outlineWords(outline)}${chartBox(text.title, charts.stackedBars(rows, { series: [currency], forecast: outline }, text), { ofMonths: true })}${foldedFigures(table)}`,
   );
 }
 
@@ -161,7 +161,7 @@ export function paceSection({ days, period }: Pick<PageData, 'days' | 'period'>,
     days.map(({ day, current, previous }) => [String(day), current, ...(hasBefore ? [previous] : [])]),
   );
   return section(
-    'Pace',
+    'Credits to date',
     `${legend(series)}${chartBox(text.title, charts.lines(rows, series, text))}${foldedFigures(table)}`,
   );
 }

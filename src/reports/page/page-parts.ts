@@ -46,9 +46,13 @@ export function section(title: string, body: string): string {
   return `<section>\n<h2>${htmlText(title)}</h2>\n${body}\n</section>`;
 }
 
-/** Wraps a chart in a box that scrolls sideways if the screen is too narrow for its labels. */
-export function chartBox(title: string, svg: string): string {
-  return `<div class="scroll chart" tabindex="0" role="region" aria-label="Chart: ${htmlText(title)}">${svg}</div>`;
+/**
+ * Wraps a chart in a box that scrolls sideways if the screen is too narrow for its labels. A chart of months shows its
+ * end first, which is the current month.
+ */
+export function chartBox(title: string, svg: string, { ofMonths = false } = {}): string {
+  const style = ofMonths ? 'scroll chart months' : 'scroll chart';
+  return `<div class="${style}" tabindex="0" role="region" aria-label="Chart: ${htmlText(title)}">${svg}</div>`;
 }
 
 export function foldedFigures(table: string): string {
@@ -99,6 +103,8 @@ section { break-inside: avoid; margin: 2rem 0; }
 .scroll { overflow-x: auto; }
 svg { height: auto; max-width: 100%; }
 .chart svg { width: 100%; }
+.months { direction: rtl; }
+.months svg { direction: ltr; }
 .legend span { print-color-adjust: exact; }
 svg.spark { height: 24px; width: 100px; }
 .legend { display: flex; flex-wrap: wrap; font-size: .85rem; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; }

@@ -51,7 +51,7 @@ function tenantCreditsSection({ months, credits, requests }: TenantPageData, cha
   );
   return section(
     'Credits by month',
-    `${chartBox(text.title, charts.stackedBars(rows, { series: ['credits'] }, text))}${foldedFigures(table)}`,
+    `${chartBox(text.title, charts.stackedBars(rows, { series: ['credits'] }, text), { ofMonths: true })}${foldedFigures(table)}`,
   );
 }
 

@@ -34,7 +34,19 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
   expect(html).not.toContain('<svg');
   expect(html).toContain('background:#06c');
   expect(text).toContain('2026-02  ▁··█');
+  expect(text).toMatch(/^Credits a day, up to [\d,]+; · unknown:$/m);
   for (const part of [text, html]) expect(part).toContain('usage-ledger alerts explain alert_1');
+});
+
+test('a mail leaves out a month whose days were not read', () => {
+  const days = { ...DAILY_USAGE.days, previous: DAILY_USAGE.days.previous.map(() => null) };
+  const facts = jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: { ...DAILY_USAGE, days } } });
+  expect(chartCells(buildNotification(facts))).not.toContain('January');
+  const view = readMessage(renderPayload(buildNotification(facts)));
+  if (view === null) throw new Error('the payload cannot be read');
+  const { text } = emailText(view);
+  expect(text).not.toContain('2026-01');
+  expect(text).toContain('2026-02  ▁··█');
 });
 
 test.each([

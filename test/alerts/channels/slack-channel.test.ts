@@ -191,7 +191,7 @@ describe('the answer of Slack', () => {
     ['{"ok":true,"ts":"1503435956.000247"}', { outcome: 'delivered' }],
     ['', { outcome: 'retry', unknown: true }],
     ['<html>Please log in</html>', { outcome: 'retry', unknown: true, reason: expect.stringContaining('proxy') }],
-    ['invalid_payload', { outcome: 'rejected', reason: 'HTTP 200, and Slack reports invalid_payload' }],
+    ['invalid_payload', { outcome: 'rejected', reason: 'HTTP 200, but Slack reports invalid_payload' }],
     ['channel_is_archived', { outcome: 'retry', isDenial: true, reason: expect.stringContaining('unarchive') }],
     ['action_prohibited', { outcome: 'retry', isDenial: true, reason: expect.stringContaining('administrator') }],
     ['rollup_error', { outcome: 'retry', unknown: false }],

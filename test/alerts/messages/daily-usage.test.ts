@@ -95,8 +95,8 @@ describe('the daily usage of a tenant', () => {
     );
     expect(highest).toBe(2_100);
     expect(rows).toEqual([
-      { period: '2026-02', bars: '▂'.repeat(28), total: 8_400n },
-      { period: '2026-03', bars: '▂▂██', total: 4_800n },
+      { period: '2026-02', bars: '▂'.repeat(28), total: 8_400n, isKnown: true },
+      { period: '2026-03', bars: '▂▂██', total: 4_800n, isKnown: true },
     ]);
   });
 
@@ -110,7 +110,7 @@ describe('the daily usage of a tenant', () => {
   });
 
   it('explains the marks of a chart, and nothing where it has none', () => {
-    const row = { period: '2026-03', total: 1n } as const;
+    const row = { period: '2026-03', total: 1n, isKnown: true } as const;
     expect(legendOf([{ ...row, bars: '▂▂' }])).toBe('');
     expect(
       legendOf([

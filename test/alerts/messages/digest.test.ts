@@ -182,7 +182,7 @@ describe('a daily summary by e-mail', () => {
     expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts open');
     expect(text.match(/^warning: tenant-\d+ \(ws-123\): 180,000/gm)).toHaveLength(90);
     expect(html.match(/<li>/g)).toHaveLength(90);
-    const head = `The ledger ends at link 12, digest ${HEAD.digest}`;
+    const head = `Head of the chain: link 12, digest ${HEAD.digest}`;
     expect(text).toContain(`Sent by usage-ledger (summary)\n${head}\n`);
     expect(html).toContain(head);
   });

@@ -43,8 +43,8 @@ test('a jump says what is expected, its limit, since when, the difference and wh
 });
 
 test.each([
-  [10_000n, 'at most 6,666 credits: 1.5 x that is no more than 10,000 (2026-01)'],
-  [1_001n, 'at most 1 credits: that and 1,000 more is no more than 1,001 (2026-01)'],
+  [10_000n, '6,666 credits or less: 1.5 x 6,666 is at most 10,000 (2026-01)'],
+  [1_001n, '1 credits or less: 1 + 1,000 is at most 1,001 (2026-01)'],
 ])('the limit of a drop from %d is the most that would be a jump to it', (baseline, words) => {
   const { ratio, min_credits } = THRESHOLD;
   const limit = dropLimit(baseline, { ratio, minCredits: min_credits });

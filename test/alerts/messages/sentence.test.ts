@@ -127,7 +127,7 @@ describe('a message', () => {
     expect(read({ event: 'grown' })[1]).toMatch(/^Grown since the last message\. /);
     expect(read({ event: 'again', episode: 2 })[1]).toMatch(/^It had ended and holds again\. /);
     expect(read({ event: 'again', episode: 1 })[1]).not.toContain('ended');
-    expect(read({ event: 'eased' })[1]).toMatch(/^Corrected: by the current figures it has not happened\. /);
+    expect(read({ event: 'eased' })[1]).toMatch(/^Corrected: now it is only a forecast again\. /);
   });
 
   it('names the plans that the growth has passed', () => {

@@ -117,7 +117,7 @@ describe('runs and system', () => {
     ];
     expect(body).toContain(digest);
     await visitor.post('/system/verify', {});
-    expect((await visitor.get('/system')).body).toContain('The ledger is sound:');
+    expect((await visitor.get('/system')).body).toContain('Ledger verified:');
     await visitor.post('/system/test-channel', { channel: 'log' });
     expect((await visitor.get('/system')).body).toContain('log accepted the test');
     const reader = await signIn('read');

@@ -8,7 +8,7 @@ export const budgetKind: UsageKind = {
   growth: { by: 'facts' },
   docs: {
     holds: {
-      '': 'a step of a budget is reached, or by its own past the period is expected to use a twentieth more than all of it',
+      '': 'a step of a budget is reached, or the forecast from past usage exceeds the budget by a twentieth',
     },
     severity: 'warning; critical from 100%',
   },

@@ -10,8 +10,8 @@ export const dropKind: UsageKind = {
   docs: {
     holds: {
       likely:
-        'nothing used for longer than it ever paused in the four weeks before, at least three days; used on ten days of them',
-      settled: 'the period has settled, and what was used before would be a jump against what is used now',
+        'no usage for longer than any pause in the four weeks before (at least three days), and usage on ten days of these weeks',
+      settled: 'the period has settled, and the earlier usage would be a jump compared with the present usage',
     },
   },
 };

@@ -15,11 +15,11 @@ const JOB_CAUSES = {
   },
   disk: {
     severity: 'critical',
-    docs: 'less than 500 MiB are free on the disk of the ledger, or less than it takes in a day, or it cannot be written',
+    docs: 'the disk of the ledger has less than 500 MiB free or less than a day needs, or the ledger cannot be written',
   },
   backup: {
     severity: 'warning',
-    docs: 'the last scheduled backup could not be made',
+    docs: 'the last scheduled backup failed',
   },
   checkpoint: {
     severity: 'warning',
@@ -31,11 +31,11 @@ const JOB_CAUSES = {
   },
   export: {
     severity: 'warning',
-    docs: 'a file of `exports:` could not be written at two tries, five minutes apart',
+    docs: 'a file of `exports:` could not be written in two attempts, five minutes apart',
   },
   outlet: {
     severity: 'warning',
-    docs: 'an outlet is paused, accepts nothing for an hour, refuses events or gets them too late, waits for names of tenants, or has other usage than was sent',
+    docs: 'an outlet is paused, accepts nothing for an hour, refuses events or gets them too late, lacks names of tenants, or its usage does not match the sent usage',
   },
   clock: {
     severity: 'warning',
@@ -49,6 +49,6 @@ export const jobFailedKind: SystemKind & { causes: typeof JOB_CAUSES } = {
   title: 'failure',
   severity: 'both',
   scope: 'ledger',
-  docs: { holds: 'another job fails. By its cause:' },
+  docs: { holds: 'another job fails. By cause:' },
   causes: JOB_CAUSES,
 };

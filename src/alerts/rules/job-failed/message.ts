@@ -8,7 +8,7 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
     todo: 'Run `usage-ledger doctor`; the figures are not affected.',
   },
   replica: {
-    found: () => 'The copy in Postgres is late',
+    found: () => 'The copy in Postgres is out of date',
     ended: () => 'The copy in Postgres is up to date',
     todo: 'Run `usage-ledger doctor`.',
   },
@@ -19,13 +19,13 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
   },
   disk: {
     found: () => 'The disk of the ledger needs attention',
-    ended: () => 'The disk of the ledger has room again, and can be written',
-    todo: 'Make room, or move the ledger to another disk; nothing that was read is lost.',
+    ended: () => 'The disk of the ledger has room and can be written again',
+    todo: 'Free some space, or move the ledger to another disk; no recorded figure is lost.',
   },
   backup: {
     found: () => 'The last backup failed',
-    ended: () => 'A backup was made again',
-    todo: 'Run `usage-ledger doctor`, and look at where backups are kept.',
+    ended: () => 'Backups work again',
+    todo: 'Run `usage-ledger doctor`, and check the place where backups are stored.',
   },
   checkpoint: {
     found: () => 'No signed checkpoint of the ledger can be written',
@@ -34,7 +34,7 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
   },
   configuration: {
     found: () => 'The daemon rejected a changed configuration and keeps the previous one',
-    ended: () => 'The daemon uses the present configuration',
+    ended: () => 'The daemon uses the current configuration',
     todo: 'Correct it and run `usage-ledger reload`.',
   },
   export: {
@@ -50,6 +50,6 @@ export const jobFailedMessage: Readonly<Record<Job, CauseMessage>> = {
   clock: {
     found: () => 'Times in the ledger are ahead of the clock',
     ended: () => 'No time in the ledger is ahead of the clock any more',
-    todo: 'Keep the clock by NTP; what is due stays due.',
+    todo: 'Synchronize the clock with NTP; no scheduled work is lost.',
   },
 };

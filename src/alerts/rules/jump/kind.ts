@@ -9,10 +9,10 @@ export const jumpKind: UsageKind = {
   stake: { of: 'growth', hasShare: true, setting: 'ratio' },
   docs: {
     holds: {
-      likely: 'the [forecast](#the-forecast) of an open period reaches `T` in each run over a day',
-      happened: '`C >= T` already; what is missing can only add to it',
+      likely: 'the [forecast](#the-forecast) of an open period reaches `T` in every run for a day',
+      happened: '`C >= T` already; the rest of the month can only add to it',
       settled: 'the period is over and settled, and `C >= T`',
     },
-    severity: 'critical from `critical_share`; else, and once settled, a warning',
+    severity: 'critical from `critical_share`; otherwise, and once settled, a warning',
   },
 };

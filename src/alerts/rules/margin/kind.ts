@@ -6,8 +6,8 @@ export const marginKind: UsageKind = {
   severity: 'warning',
   docs: {
     holds: {
-      likely: 'by both ends of its forecast a tenant is to pay less for the month than it costs by `costs:`',
-      happened: 'the same, and so far it does; or the month is over and it did',
+      likely: 'at both ends of its forecast, a tenant pays less for the month than it costs by `costs:`',
+      happened: 'the same, and it also pays less to date; or the month is over and it paid less',
     },
   },
 };

@@ -11,6 +11,6 @@ export const newSpendKind: UsageKind = {
       happened: '`C >= min_credits`, and no credits in the twelve months before',
       likely: 'the same, and it is probably the [new id](#each-rule-with-an-example) of a tenant that has stopped',
     },
-    severity: 'critical from `critical_share`, unless it is probably a successor; else a warning',
+    severity: 'critical from `critical_share`, unless it is probably a successor; otherwise a warning',
   },
 };

@@ -7,6 +7,6 @@ export const restatementKind: UsageKind = {
   compares: 'readings',
   stake: { of: 'change' },
   docs: {
-    holds: { '': 'a closed period changed by `min_credits`; or one that had settled, by a hundredth, too' },
+    holds: { '': 'a closed period changed by at least `min_credits`; a settled one also by at least a hundredth' },
   },
 };

@@ -17,7 +17,8 @@ export const restatementMessage: UsageMessage = {
   ended(facts) {
     const { used, previous, current } = heads(facts);
     const apart = current - previous;
-    const why = apart === 0n ? 'As it was before.' : `${grouped(previous)} before (${signed(apart)}).`;
+    const why =
+      apart === 0n ? 'The figures are as they were before.' : `${grouped(previous)} before (${signed(apart)}).`;
     return { figures: `${used} credits`, why };
   },
   foundForMany: (month) => `have changed figures for ${month}`,

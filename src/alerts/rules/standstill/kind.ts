@@ -7,7 +7,7 @@ export const standstillKind: UsageKind = {
   inhibits: 'metering_stopped',
   docs: {
     holds: {
-      '': 'no figure of the workspace has risen for a day longer than it ever paused in the four weeks before, at most three days; used on ten days of them',
+      '': 'no usage in the whole workspace for a day longer than its longest pause in the four weeks before (at most three days), and usage on ten days of these weeks',
     },
   },
 };

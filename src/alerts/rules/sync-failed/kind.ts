@@ -2,7 +2,7 @@ import type { CauseKind, SystemKind } from '../kind.ts';
 
 const SYNC_CAUSES = {
   service: {
-    docs: 'all but the others',
+    docs: 'any other fault',
   },
   credentials: {
     docs: 'the service refused them',
@@ -11,7 +11,7 @@ const SYNC_CAUSES = {
     docs: "it refused them, and this machine's clock differs from the service's by more than 30 seconds",
   },
   unproven: {
-    docs: 'answers came that do not prove that they are all of it',
+    docs: 'the service answered, but its listing could not be verified as complete',
   },
 } satisfies Record<string, CauseKind>;
 export type SyncCause = keyof typeof SYNC_CAUSES;
@@ -23,7 +23,7 @@ export const syncFailedKind: SystemKind = {
   stopsReading: true,
   inhibits: { rank: 2 },
   docs: {
-    holds: 'a run failed; one that may pass by itself is notified at the second in a row. By its cause:',
+    holds: 'a run failed; a fault that may be temporary must occur in two runs in a row. By cause:',
   },
   causes: SYNC_CAUSES,
 };

@@ -8,7 +8,7 @@ export const syncStaleKind: SystemKind = {
   inhibits: { rank: 1 },
   docs: {
     holds:
-      'no complete run for two of the longest pauses between ticks and a minute, and not because one still reads or waits, in two looks a minute apart',
+      'no complete run for twice the longest pause of the schedule and a minute, while no run reads or waits; confirmed by a second check a minute later',
   },
   causes: { '': {} },
 };

@@ -74,7 +74,7 @@ async function changeEach(
   const faults: unknown[] = [];
   for (const id of ids) {
     await change(id).catch((error: unknown) => {
-      // A form that is wrong is wrong for all alerts.
+      // Any other error, such as an invalid field, concerns all selected alerts.
       if (!(error instanceof AppError) || error.code !== 'alert_not_firing') throw error;
       faults.push(error);
     });

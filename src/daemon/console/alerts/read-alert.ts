@@ -94,7 +94,7 @@ const CHANGE_TITLES: Readonly<Record<string, string>> = {
   expired: 'Closed: the month is over and settled',
 };
 
-/** Actors that are no persons. */
+/** Actors that are parts of the program, not persons. */
 const PROGRAM_ACTORS: readonly string[] = ['run', 'timer', 'reader'];
 
 function historyOf({ transitions, messages, feedback }: AlertRecord): HistoryLine[] {

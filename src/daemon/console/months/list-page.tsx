@@ -7,7 +7,7 @@ import type { Visit } from '../shell/visit.ts';
 
 interface MonthListProps {
   visit: Visit;
-  /** The latest first; the last one only serves the comparison of the one before. */
+  /** Latest first. The last month is only compared with and not listed. */
   months: readonly MonthSummary[];
   openMonth: string;
   /** The address of the earlier months; null if there are none. */

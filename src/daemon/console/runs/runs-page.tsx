@@ -32,7 +32,7 @@ export function addRuns(app: FastifyInstance, pages: ConsolePages): void {
       const { document } = await run(requestSync, { workspace });
       return document.state === 'queued'
         ? 'A sync is queued.'
-        : 'A sync of this workspace waits or is running already.';
+        : 'A sync of this workspace is already waiting or running.';
     });
   });
   app.get('/runs/:run', async (request, reply) => {

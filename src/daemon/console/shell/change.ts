@@ -24,12 +24,12 @@ export interface SentForm {
   fields: URLSearchParams;
   /** The uploaded file; null if the form has none. */
   file: InputFile | null;
-  /** Runs a change with these fields as input. Throws `forbidden` if the role is too small. */
+  /** Runs a change with these fields as input. Throws `forbidden` if the role does not allow it. */
   run<Input extends z.ZodObject, Output>(
     operation: FormChange<Input, Output>,
     input: Readonly<Record<string, unknown>>,
   ): Promise<Changed<Output>>;
-  /** Reads a document with these fields as input. Throws `forbidden` if the role is too small. */
+  /** Reads a document with these fields as input. Throws `forbidden` if the role does not allow it. */
   read<Input extends z.ZodObject, Output extends object>(
     operation: DocumentOperation<Input, Output>,
     input: Readonly<Record<string, unknown>>,

@@ -54,7 +54,7 @@ interface ChangeFormProps {
   submit: string;
   /** The accessible name of the button, if its text alone does not say what it is about. */
   submitName?: string;
-  /** The button stands out. */
+  /** True for the most important button of a page. */
   main?: boolean;
   /** The form uploads a file. */
   upload?: boolean;

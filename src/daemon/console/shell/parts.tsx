@@ -77,7 +77,7 @@ interface TableProps {
   /** Names the table for screen readers. */
   label: string;
   heads: readonly Head[];
-  /** The rows begin with a box that selects them; the name of the rows. */
+  /** The name of the rows, such as `alerts`. If set, each row begins with a box that selects it. */
   pick?: string;
   children: ComponentChildren;
 }

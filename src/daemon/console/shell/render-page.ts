@@ -23,7 +23,8 @@ export function sendPage(reply: FastifyReply, page: VNode, status = 200): Fastif
     reply
       .code(status)
       .header('content-security-policy', CONSOLE_POLICY)
-      // Same-origin requests carry their origin, which forms check. Other sites learn no address.
+      // Requests within this site carry its origin, which the forms check. Other sites do not learn any address of a
+      // page.
       .header('referrer-policy', 'same-origin')
       .type(HTML_TYPE)
       .send(renderPage(page))

@@ -40,7 +40,7 @@ export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
   app.post('/system/verify', { config: { access: 'form' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: 'verify', back: '/system' }, async () => {
       const { ok, faults, runs, entries } = await verifyLedger.run(scopeOf(request), {});
-      if (ok) return `The ledger is sound: ${formatInteger(runs)} runs and ${formatInteger(entries)} entries verified.`;
+      if (ok) return `Ledger verified: ${formatInteger(runs)} runs and ${formatInteger(entries)} entries.`;
       throw new AppError('ledger_unsound', `${counted(faults.length, 'fault')}: ${faults[0]?.message ?? ''}`);
     }),
   );

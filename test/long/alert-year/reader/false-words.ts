@@ -15,7 +15,7 @@ export const FALSE_WORDS: Readonly<Record<string, (word: Word) => string | null>
   'another workspace': swap(/ \(ws-[^)]*\): /, () => ' (ws-other): '),
   'an end that was none': adds('opened', 'It had ended and holds again.'),
   'growth that was none': adds('opened', 'Grown since the last message.'),
-  'what has not happened': adds('opened', 'Corrected: by the current figures it has not happened.'),
+  'what has not happened': adds('opened', 'Corrected: now it is only a forecast again.'),
   'another limit': swap(/, limit ([\d,]+)\./, (_, limit) => `, limit ${limit}0.`),
   'a day later': swap(/ passed by (\d+) /, (_, day) => ` passed by ${Number(day) + 1} `),
   'more than all of it': swap(/, down [\d.]+%/, () => ', down 111%'),
