@@ -17,7 +17,7 @@ import type { ChannelRoute } from './pipeline/route.ts';
 import { findCandidates, type PeriodLook } from './rules/context/candidates.ts';
 import { createPeriodFacts } from './rules/context/period-facts.ts';
 import { createRuleContext, type RuleContext, type TenantFacts } from './rules/context/rule-context.ts';
-import { blaming, evaluateRules, type Faults } from './rules/context/rule-fault.ts';
+import { attributeErrors, evaluateRules, type Faults } from './rules/context/rule-fault.ts';
 import { RunPeriods } from './rules/context/run-periods.ts';
 import { tenantSettings } from './rules/context/tenant-settings.ts';
 import { judgeJob } from './rules/job-failed/detect.ts';
@@ -136,10 +136,10 @@ class RunEvaluation {
     // A complete run proves that the workspace can be read, so alerts about failed reading end first. Otherwise they
     // would inhibit the results of this run.
     for (const alert of this.#open) {
-      if (stopsReading(alert.rule)) blaming(alert.rule, () => this.#observe(withoutFigures(alert), alert));
+      if (stopsReading(alert.rule)) attributeErrors(alert.rule, () => this.#observe(withoutFigures(alert), alert));
     }
     // Stopped tenants are judged before new ones: a new tenant may be their successor.
-    this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') === true));
+    this.#judgeRules(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') === true));
     for (const periodKey of this.#periods.inReach()) {
       const look = this.#periods.lookAt(periodKey);
       if (look === null) continue;
@@ -148,11 +148,11 @@ class RunEvaluation {
       // tenants again.
       if (look.settlesNow && this.#faults.size === 0) this.#periods.settle(periodKey);
     }
-    this.#whatIsKnown(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') !== true));
+    this.#judgeRules(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') !== true));
   }
 
   /** Judges the subjects that the run points to, then the open alerts. */
-  #whatIsKnown(rules: readonly RuleName[]): void {
+  #judgeRules(rules: readonly RuleName[]): void {
     for (const rule of rules) this.#inRun(rule);
     this.#reconsider(rules);
   }
@@ -160,7 +160,7 @@ class RunEvaluation {
   /** Evaluates one rule unless it threw in this run: then its alerts stay unchanged. */
   #of<T>(name: RuleName, look: (rule: Detection) => T): T | null {
     const rule = usageRule(name)?.detection;
-    return rule === undefined || this.#faults.has(name) ? null : blaming(name, () => look(rule));
+    return rule === undefined || this.#faults.has(name) ? null : attributeErrors(name, () => look(rule));
   }
 
   #inRun(name: RuleName): void {
@@ -203,7 +203,7 @@ class RunEvaluation {
   #judge(rule: RuleName, subject: TenantFacts | number, before?: UsageFigures): void {
     const { periodKey, tenantKey } = typeof subject === 'number' ? { periodKey: subject, tenantKey: null } : subject;
     const open = this.#openByKey.get(subjectKey({ rule, periodKey, tenantKey }));
-    const seen = askRule(this.#context, rule, subject, open === undefined ? null : knownOf(open), before);
+    const seen = evaluateRule(this.#context, rule, subject, open === undefined ? null : knownOf(open), before);
     if (seen !== null && (open !== undefined || seen.judgement.verdict === 'holds')) this.#observe(seen);
   }
 
@@ -224,10 +224,10 @@ class RunEvaluation {
       this.#book.expire(alert);
       return;
     }
-    if (this.#isReplay && this.#standsAsSettled(alert, periodKey)) return;
+    if (this.#isReplay && this.#isSettledUnchanged(alert, periodKey)) return;
     const { tenantKey } = alert;
     const subject = tenantKey === null ? periodKey : this.#context.read(periodKey, tenantKey);
-    const seen = askRule(this.#context, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
+    const seen = evaluateRule(this.#context, alert.rule, subject, knownOf(alert)) ?? withoutFigures(alert);
     const isPast = seen.phase?.settled === true && kind?.levels?.settled === 'ends';
     this.#observe(isPast ? { ...seen, judgement: clear(true) } : seen, alert);
   }
@@ -236,7 +236,7 @@ class RunEvaluation {
    * Reports whether a settled alert is unchanged because no figure up to its month changed. A replay has constant
    * settings.
    */
-  #standsAsSettled(alert: StoredAlert, periodKey: number): boolean {
+  #isSettledUnchanged(alert: StoredAlert, periodKey: number): boolean {
     if (!isFinal(alert) || alert.state !== 'firing' || alert.clearRunKey !== null) return false;
     return [...this.#merged.changed.keys()].every((changed) => changed > periodKey);
   }
@@ -275,7 +275,7 @@ function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject):
 }
 
 /** Evaluates a rule for a tenant or a workspace in a period; null if the rule has no result. */
-export function askRule(
+export function evaluateRule(
   context: RuleContext,
   rule: RuleName,
   subject: TenantFacts | number,
@@ -297,7 +297,7 @@ export function askRule(
 }
 
 /** A recurring alert ends only after its figures were unchanged for this long. */
-const STANDS_AFTER_MS = 7 * 86_400_000;
+const RECURRING_QUIET_MS = 7 * 86_400_000;
 
 const timesFired = prepared((db) => {
   const isFired = and(eq(alertTransitions.alertKey, sql.placeholder('alertKey')), eq(alertTransitions.change, 'fired'));
@@ -321,6 +321,6 @@ function createRepeats(
     const runKey = lastChange(connection).get({ periodKey, tenantKey })?.runKey;
     // A run in progress has no end yet, so its changes count as made now.
     const changedMs = runKey === undefined ? null : usageHistory.endOf(runKey);
-    return (ageMs(changedMs, nowMs) ?? 0) < STANDS_AFTER_MS;
+    return (ageMs(changedMs, nowMs) ?? 0) < RECURRING_QUIET_MS;
   };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { acknowledgeAlert, addSilence, endSilence, recordFeedback, type SilenceRequest } from '../alerts/actions.ts';
-import { endFaultsOfOthers, reportChannelHealth } from '../alerts/channels/channel-faults.ts';
+import { endFaultsOfRemovedChannels, reportChannelHealth } from '../alerts/channels/channel-faults.ts';
 import type { ChannelReport } from '../alerts/channels/deliver.ts';
 import { endAlerts, withdrawMessages } from '../alerts/end-alerts.ts';
 import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate-system.ts';
@@ -128,7 +128,7 @@ export const WRITER_COMMANDS = {
    * have.
    */
   evaluateAll({ connection, routes }: Session, { nowMs }: { nowMs: number }): void {
-    endFaultsOfOthers(connection, { routes, nowMs });
+    endFaultsOfRemovedChannels(connection, { routes, nowMs });
     evaluateAll(connection, { routes, nowMs });
   },
 
@@ -144,7 +144,7 @@ export const WRITER_COMMANDS = {
     reconfigureSession(session, settings);
     const { connection, routes } = session;
     if (isDeepStrictEqual(before, routes)) return;
-    endFaultsOfOthers(connection, { routes, nowMs });
+    endFaultsOfRemovedChannels(connection, { routes, nowMs });
     evaluateAll(connection, { routes, nowMs });
   },
 

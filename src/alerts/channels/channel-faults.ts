@@ -7,7 +7,7 @@ import type { Notifying } from '../pipeline/route.ts';
 import { isOpenAlert } from '../state/alert-store.ts';
 
 /** Prefix of the cause of an alert about a channel. */
-const OF_CHANNEL = 'channel:';
+const CHANNEL_CAUSE_PREFIX = 'channel:';
 
 /**
  * Raises the alert about a failing channel, with the reason, or ends it if the reason is null. Runs inside the
@@ -23,15 +23,15 @@ export function reportChannelHealth(
 }
 
 /** Ends the alerts about channels that are no longer configured: no delivery would show that they work again. */
-export function endFaultsOfOthers(connection: LedgerDb, notifying: Notifying): void {
+export function endFaultsOfRemovedChannels(connection: LedgerDb, notifying: Notifying): void {
   const names = notifying.routes.map(({ channel }) => channel);
   const found = query(connection)
     .select({ cause: alerts.cause })
     .from(alerts)
-    .where(and(isOpenAlert, isNull(alerts.workspaceKey), sql`${alerts.cause} LIKE ${`${OF_CHANNEL}%`}`))
+    .where(and(isOpenAlert, isNull(alerts.workspaceKey), sql`${alerts.cause} LIKE ${`${CHANNEL_CAUSE_PREFIX}%`}`))
     .all();
   for (const { cause } of found) {
-    const channel = String(cause).slice(OF_CHANNEL.length);
+    const channel = String(cause).slice(CHANNEL_CAUSE_PREFIX.length);
     if (!names.includes(channel)) reportChannelHealth(connection, { channel, reason: null }, notifying);
   }
 }
@@ -41,7 +41,7 @@ function undelivered(connection: LedgerDb, channel: string): string {
     .prepare(
       `SELECT (SELECT count(*) FROM alert_notified WHERE channel = @channel AND pending IS NOT NULL) AS pending,
          (SELECT payload ->> '$.title' FROM deliveries WHERE channel = @channel AND state IN ('dead', 'possible', 'refused')
-            AND coalesce(payload ->> '$.cause', '') NOT LIKE '${OF_CHANNEL}%'
+            AND coalesce(payload ->> '$.cause', '') NOT LIKE '${CHANNEL_CAUSE_PREFIX}%'
           ORDER BY created_at DESC, delivery_key DESC LIMIT 1) AS newest`,
     )
     .get({ channel }) as { pending: number; newest: string | null };

@@ -8,7 +8,7 @@ export interface UsageLevel {
   /** Credits on a day of weight 1. */
   rate: number;
   /** The rate nearest to the previous one that the subject may still return to; `rate` once the change is certain. */
-  back: number;
+  fallbackRate: number;
 }
 
 /** A change is searched for in this many latest days, then again in the days since the change just found. */
@@ -24,7 +24,7 @@ const ADDED = 0.02;
 const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
-const MAX_OF_WAY = 0.75;
+const FULL_CHANGE_SHARE = 0.75;
 /** A level this short (days) may be a burst or a pause, and end. */
 const MAX_BURST_DAYS = 10;
 /** A burst may have ended unnoticed while its level is younger than this (days): the latest days show it. */
@@ -36,25 +36,25 @@ const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
 const MAX_NOISE = 1.5;
 
-export function regimeOf(days: readonly number[], week: WeekdayProfile): UsageLevel {
+export function usageLevelOf(days: readonly number[], week: WeekdayProfile): UsageLevel {
   const sums = new Sums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
   // A single burst raises the noise of sums, which would then hide the end of that burst.
   const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
   const unchanged = (half: number): UsageLevel => {
     const rate = fadingRate(days, week, { from: 0, to: days.length, halfLife: half });
-    return { days: days.length, rate, back: rate };
+    return { days: days.length, rate, fallbackRate: rate };
   };
   if (at === null) return unchanged(halfLife);
-  if (comesAndGoes(sums, days.length, at)) return unchanged(LONG_HALF_LIFE);
+  if (wasTemporaryBefore(sums, days.length, at)) return unchanged(LONG_HALF_LIFE);
   const before = fadingRate(days, week, { from: at, to: days.length, halfLife });
   const since = fadingRate(days, week, { from: 0, to: at, halfLife });
   const rate = sums.between(0, at).weight >= YOUNG_WEIGHT ? since : (since + before) / 2;
-  if (at <= MAX_BURST_DAYS || rate === 0) return { days: at, rate, back: before };
+  if (at <= MAX_BURST_DAYS || rate === 0) return { days: at, rate, fallbackRate: before };
   const latest = sums.rate(0, LATEST_DAYS);
-  if (at > YOUNG_DAYS || latest === null) return { days: at, rate, back: rate };
+  if (at > YOUNG_DAYS || latest === null) return { days: at, rate, fallbackRate: rate };
   const [low, high] = [Math.min(before, rate), Math.max(before, rate)];
-  return { days: at, rate, back: Math.min(high, Math.max(low, latest)) };
+  return { days: at, rate, fallbackRate: Math.min(high, Math.max(low, latest)) };
 }
 
 /** The latest lasting change of a subject's daily credits. */
@@ -80,7 +80,7 @@ export function rateChangeOf(days: readonly number[]): RateChange | null {
   const week = weekdayProfileOf(days);
   const sums = new Sums(days, week);
   const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
-  if (at === null || comesAndGoes(sums, days.length, at)) return null;
+  if (at === null || wasTemporaryBefore(sums, days.length, at)) return null;
   const before = days.slice(at, at + DAYS_BEFORE);
   // After a spike of a few days the rate is the same as before: that is no lasting change.
   if (!differs(sums.rate(0, at) ?? 0, median(ratesOf(days, week, at)))) return null;
@@ -204,7 +204,7 @@ function clearestChange(
  * Reports whether a stretch that differed as much from the usual rate, and lasted as long, occurred before and ended
  * within two weeks.
  */
-function comesAndGoes(sums: Sums, length: number, at: number): boolean {
+function wasTemporaryBefore(sums: Sums, length: number, at: number): boolean {
   if (at > MAX_PASSING) return false;
   const now = sums.rate(0, at) ?? 0;
   const usual = sums.rate(at, Math.min(length, at + DAYS_BEFORE)) ?? 0;
@@ -212,7 +212,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
   let wentFar = false;
   for (let from = at; from + at <= length; from += 1) {
     const way = ((sums.rate(from, from + at) ?? usual) - usual) / (now - usual);
-    if (way < MAX_OF_WAY / 2) {
+    if (way < FULL_CHANGE_SHARE / 2) {
       // Up to five days longer, because the first and the last window overlap with usual days.
       if (wentFar && lasted <= MAX_PASSING + 5 - at) return true;
       lasted = 0;
@@ -220,7 +220,7 @@ function comesAndGoes(sums: Sums, length: number, at: number): boolean {
       continue;
     }
     lasted += 1;
-    wentFar ||= way >= MAX_OF_WAY;
+    wentFar ||= way >= FULL_CHANGE_SHARE;
   }
   return false;
 }

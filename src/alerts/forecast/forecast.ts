@@ -1,4 +1,4 @@
-import { regimeOf, type UsageLevel } from './change-point.ts';
+import { type UsageLevel, usageLevelOf } from './change-point.ts';
 import { type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
@@ -18,12 +18,12 @@ export interface UsageForecast extends Forecast {
 const LOW = 0.05;
 const HIGH = 0.97;
 /** Quantile of `sure`, which also includes that a recent rise ends: the month stays below it in one of four cases. */
-const SURE = 0.25;
+const SURE_QUANTILE = 0.25;
 /** With fewer days there is no `sure`, and the noise is at least NOISE_OF_FEW: a few equal days may be chance. */
 const FEW_DAYS = 14;
 const NOISE_OF_FEW = 0.5;
 /** Share of the bursts early in the month that is not expected to repeat later. */
-const NOT_AGAIN = 0.5;
+const EARLY_BURSTS_SHARE = 0.5;
 
 /**
  * Forecasts an open month: credits to date plus the rest of the month at the present rate. Null without a complete
@@ -38,24 +38,24 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   const least = isFew ? NOISE_OF_FEW : 0;
   const noise = Math.max(own, least);
   const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
-  const regime = regimeOf(days, week);
-  const byMonth = restByMonth(past, week, regime);
+  const level = usageLevelOf(days, week);
+  const byMonth = restByMonth(past, week, level);
   const ahead = weightAhead(week, left);
-  const rest = byMonth ?? regime.rate * ahead;
-  const back = regime.rate === 0 ? regime.back * ahead : (rest * regime.back) / regime.rate;
+  const rest = byMonth ?? level.rate * ahead;
+  const back = level.rate === 0 ? level.fallbackRate * ahead : (rest * level.fallbackRate) / level.rate;
   const most = Math.max(rest, back, restOfGrowth(days, left));
-  const factors = factorsOf(days, { left, noise, regime });
-  const inBursts = noise >= BURSTY && byMonth === null && regime.days === days.length;
-  const early = inBursts ? Math.max(0, Number(current) - shared.credits - regime.rate * elapsed) : 0;
+  const factors = factorsOf(days, { left, noise, level });
+  const inBursts = noise >= BURSTY && byMonth === null && level.days === days.length;
+  const early = inBursts ? Math.max(0, Number(current) - shared.credits - level.rate * elapsed) : 0;
   const reached = (more: number, factor: number) =>
-    current + BigInt(Math.round(Math.max(0, more * factor - early * NOT_AGAIN)));
+    current + BigInt(Math.round(Math.max(0, more * factor - early * EARLY_BURSTS_SHARE)));
   // A shared change that has lasted for n days may last for up to n more days.
   const lasts = left <= 0 ? 0 : (shared.lasting.factor - 1) * (Math.min(left, shared.lasting.days) / left);
   return {
     low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW))),
     likely: reached(rest, 1),
     high: reached(most * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH))),
-    sure: isFew ? null : reached(Math.min(rest, back), quantile(factors, SURE)),
+    sure: isFew ? null : reached(Math.min(rest, back), quantile(factors, SURE_QUANTILE)),
   };
 }
 
@@ -106,9 +106,9 @@ const MAX_TIMES = 4;
  * Forecasts the rest of the month from the same days of the two previous months, scaled to the latest days; the lower
  * one counts. Null if weekdays predict the subject better than days of the month.
  */
-function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfile, regime: UsageLevel): number | null {
+function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfile, level: UsageLevel): number | null {
   const [, before, earlier] = lengths;
-  const since = regime.days <= MAX_SINCE ? regime.days : 0;
+  const since = level.days <= MAX_SINCE ? level.days : 0;
   let byWeek = 0;
   let byMonth = 0;
   for (let day = since; day < since + FIT_DAYS; day += 1) {
@@ -137,12 +137,12 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfi
 const REFERENCE_DAYS = 60;
 const MAX_STRETCHES = 20;
 /** Number of simulated stretches with ordinary variation that are added to the subject's own stretches. */
-const BY_CHANCE = 10;
+const SIMULATED_STRETCHES = 10;
 /** At most this many days count as the basis of the rate. */
-const KNOWING_DAYS = 28;
+const MAX_RATE_DAYS = 28;
 /** Variance that every forecast has: one part for the whole rest, one for each of its days. */
-const UNKNOWN = 0.004;
-const UNKNOWN_A_DAY = 0.0005;
+const BASE_VARIANCE = 0.004;
+const DAILY_VARIANCE = 0.0005;
 
 /**
  * Returns the ratios of actual to forecast credits, ascending: of the subject's own past stretches and of simulated
@@ -150,20 +150,21 @@ const UNKNOWN_A_DAY = 0.0005;
  */
 function factorsOf(
   days: readonly number[],
-  { left, noise, regime }: { left: number; noise: number; regime: UsageLevel },
+  { left, noise, level }: { left: number; noise: number; level: UsageLevel },
 ): number[] {
   const length = Math.max(1, Math.round(left));
   // Days since the change are left out, because the forecast already knows of the change.
-  const first = regime.days < days.length ? regime.days : 0;
+  const first = level.days < days.length ? level.days : 0;
   const room = days.length - REFERENCE_DAYS - length;
   const factors: number[] = [];
   for (let from = first; from <= room; from += Math.ceil((room + 1 - first) / MAX_STRETCHES)) {
     const predicted = (usedBetween(days, from + length, from + length + REFERENCE_DAYS) * length) / REFERENCE_DAYS;
     if (predicted > 0) factors.push(usedBetween(days, from, from + length) / predicted);
   }
-  const byDays = noise ** 2 * (1 / Math.max(1, left) + 1 / Math.min(KNOWING_DAYS, Math.max(1, regime.days)));
-  const variance = byDays + UNKNOWN + UNKNOWN_A_DAY * left;
-  for (let place = 0; place < BY_CHANCE; place += 1) factors.push(gammaQuantile(variance, (place + 0.5) / BY_CHANCE));
+  const byDays = noise ** 2 * (1 / Math.max(1, left) + 1 / Math.min(MAX_RATE_DAYS, Math.max(1, level.days)));
+  const variance = byDays + BASE_VARIANCE + DAILY_VARIANCE * left;
+  for (let place = 0; place < SIMULATED_STRETCHES; place += 1)
+    factors.push(gammaQuantile(variance, (place + 0.5) / SIMULATED_STRETCHES));
   return factors.sort((a, b) => a - b);
 }
 

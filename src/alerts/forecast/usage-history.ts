@@ -17,7 +17,7 @@ import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from
 
 const HABIT_DAYS = 400;
 
-export interface CurveSources {
+export interface HistorySources {
   /** The ledger in the state that the rules see. */
   connection: LedgerDb;
   workspaceKey: number;
@@ -39,7 +39,7 @@ export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistor
 
 /** The usage history of tenants. Each reading is one index seek, and each run's time is looked up once. */
 export class UsageHistory {
-  readonly sources: CurveSources;
+  readonly sources: HistorySources;
   readonly #moments: RunMoments;
   readonly #readings: Readings;
   readonly #firstPeriods: Map<number, number | null>;
@@ -51,7 +51,7 @@ export class UsageHistory {
     periods: new Map(),
   };
 
-  constructor(sources: CurveSources) {
+  constructor(sources: HistorySources) {
     const { connection, workspaceKey, nowMs, kept } = sources;
     this.sources = sources;
     this.#moments = new RunMoments(kept?.runs ?? runTimesOf(connection, workspaceKey), nowMs);
@@ -132,7 +132,7 @@ export class UsageHistory {
   /** Returns the credits in a period as read by a moment; null if nothing had been read. */
   reading(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
     const mark = this.#markOf(periodKey, atMs);
-    return mark === null ? null : onTheWay(mark, this.#knownOf(periodKey, tenantKey));
+    return mark === null ? null : creditsBetween(mark, this.#knownOf(periodKey, tenantKey));
   }
 
   /** Returns the past of a tenant, or of the whole workspace (null), seen from the open period. */
@@ -187,7 +187,7 @@ export class UsageHistory {
         credits = this.#creditsBy(month, tenantKey, ends.get(month) ?? []);
         if (month < periodKey) between += this.#state(month, tenantKey);
       }
-      return onTheWay(mark, (place) => credits[place] ?? 0n) - between;
+      return creditsBetween(mark, (place) => credits[place] ?? 0n) - between;
     };
   }
 
@@ -314,7 +314,7 @@ interface DayMarks {
   ends: ReadonlyMap<number, readonly number[]>;
 }
 
-function onTheWay({ earlier, later, passed, whole }: Mark, creditsBy: (entry: number) => bigint): bigint {
+function creditsBetween({ earlier, later, passed, whole }: Mark, creditsBy: (entry: number) => bigint): bigint {
   const before = creditsBy(earlier);
   return later === null ? before : before + ((creditsBy(later) - before) * passed) / whole;
 }

@@ -32,8 +32,8 @@ export const BURSTY = 1;
 
 /** Computes the weekday weights of a subject and the noise of its days. */
 export function weekdayProfileOf(days: readonly number[]): WeekdayProfile {
-  const parts = partsOfWeeks(days);
-  const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualPart(parts, weekday));
+  const parts = sharesOfWeeks(days);
+  const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualShare(parts, weekday));
   const total = sum(usual);
   const own = usual.map((part) => (total <= 0 ? 1 : (part * WEEK_DAYS) / total));
   const weights = own.map((weight) => (weight < MIN_WEIGHT ? 0 : weight));
@@ -59,7 +59,7 @@ export function weightAhead(week: WeekdayProfile, days: number): number {
 }
 
 /** Returns each day divided by the mean of its week; null in weeks without usage. */
-function partsOfWeeks(days: readonly number[]): (number | null)[] {
+function sharesOfWeeks(days: readonly number[]): (number | null)[] {
   const length = Math.min(WEEK_DAYS, days.length);
   return days.slice(0, WEEKS * WEEK_DAYS).map((credits, day) => {
     const first = Math.max(0, Math.min(day - 3, days.length - WEEK_DAYS));
@@ -78,7 +78,7 @@ function middleMean(values: number[]): number {
 }
 
 /** Returns a weekday's usual share of its week; `without` leaves out one of its days. */
-function usualPart(parts: readonly (number | null)[], weekday: number, without: number | null = null): number {
+function usualShare(parts: readonly (number | null)[], weekday: number, without: number | null = null): number {
   const own: number[] = [];
   for (let day = weekday; day < parts.length; day += WEEK_DAYS) {
     const part = parts[day];
@@ -94,7 +94,7 @@ function fitsWeekdays(parts: readonly (number | null)[], usual: readonly number[
   const most = apart(() => 1) * MAX_UNEXPLAINED_SHARE;
   // The first test is cheap; the second one, which leaves out each day in turn, is slow.
   return (
-    apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualPart(parts, day % WEEK_DAYS, day)) < most
+    apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualShare(parts, day % WEEK_DAYS, day)) < most
   );
 }
 

@@ -83,7 +83,7 @@ export function createEvidence(
             }
           : null,
       share_of_increase_percent:
-        ofTenant && growth > 0n && usageKind(seen.rule)?.stake?.hasShare === true && isBesideMonthBefore(seen)
+        ofTenant && growth > 0n && usageKind(seen.rule)?.stake?.hasShare === true && isComparedWithPreviousMonth(seen)
           ? percentOf(growth, total(periodKey) - total(periodKey - 1))
           : null,
       share_of_workspace_percent:
@@ -130,14 +130,14 @@ function workspaceMonth(
   return { periodKey, comparedKey, times };
 }
 
-const TENANTS_OF_BOTH = `SELECT t.tenant_id, sum(iif(u.period_key = @periodKey, 0, u.credits_used)) AS previous_credits,
+const TENANTS_OF_BOTH_MONTHS = `SELECT t.tenant_id, sum(iif(u.period_key = @periodKey, 0, u.credits_used)) AS previous_credits,
     sum(iif(u.period_key = @periodKey, u.credits_used, 0)) AS current_credits
   FROM tenant_usage u JOIN tenants t USING (tenant_key) WHERE u.period_key IN (@periodKey, @comparedKey) GROUP BY t.tenant_key`;
 
 function largestOf(connection: LedgerDb, month: WorkspaceMonth): TenantsEvidence['largest'] {
   return connection
     .prepare(
-      `${TENANTS_OF_BOTH} HAVING current_credits * @times > previous_credits
+      `${TENANTS_OF_BOTH_MONTHS} HAVING current_credits * @times > previous_credits
        ORDER BY current_credits * @times - previous_credits DESC, t.tenant_id LIMIT 5`,
     )
     .safeIntegers()
@@ -150,7 +150,7 @@ function moneyOfAll(
   month: WorkspaceMonth,
   price: (tenantId: string, credits: bigint) => ReturnType<CreditPricer>,
 ): StakeMoney | null {
-  const rows = connection.prepare(TENANTS_OF_BOTH).safeIntegers().iterate(month);
+  const rows = connection.prepare(TENANTS_OF_BOTH_MONTHS).safeIntegers().iterate(month);
   let change = 0n;
   let currency: string | null = null;
   for (const { tenant_id, previous_credits, current_credits } of rows as Iterable<TenantsEvidence['largest'][0]>) {
@@ -168,7 +168,7 @@ function toPredecessor(connection: LedgerDb, { tenantKey, daily, newDaily, lastD
   return { tenant_id, daily_credits: daily, new_daily_credits: newDaily, last_day: lastDay };
 }
 
-function isBesideMonthBefore({ built, periodKey }: Observation): boolean {
+function isComparedWithPreviousMonth({ built, periodKey }: Observation): boolean {
   return periodKey !== null && (built === null || built.period === periodOfKey(periodKey - 1));
 }
 

@@ -30,7 +30,7 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
   return {
     title: isEnd ? endOfMany(rule, all) : `${foundOfMany(rule, all, ofAll)}${togetherWords(all)}`,
     lines: linesOf([
-      ...(isEnd ? [whyOfMany(all)] : addsOfMany(rule, all)),
+      ...(isEnd ? [whyOfMany(all)] : changeSentences(rule, all)),
       readWords(first),
       isEnd ? '' : monthWords(first),
     ]),
@@ -50,7 +50,7 @@ export function memberLines(all: readonly Facts[]): string[] {
     const rule = RULE_TABLE[each.rule];
     if (rule.type === 'system') return subjectOf(each);
     const figure = isForecast ? `forecast ${forecast(each)}` : grouped(BigInt(each.credits?.current ?? 0n));
-    return `${subjectOf(each)} ${figure}${besideWhat(rule, each)}`;
+    return `${subjectOf(each)} ${figure}${comparedFigureOf(rule, each)}`;
   });
 }
 
@@ -71,7 +71,7 @@ function hasEnded(all: readonly Facts[]): boolean {
 }
 
 /** Returns sentences about what changed since the last message. */
-function addsOfMany(rule: UsageRule, all: readonly Facts[]): string[] {
+function changeSentences(rule: UsageRule, all: readonly Facts[]): string[] {
   if (hasEnded(all)) return [];
   const [first] = all as [Facts];
   const haveSettled = rule.kind.levels?.settled === 'kept' && all.every(({ level }) => level === 'settled');
@@ -139,7 +139,7 @@ function whyOfMany(all: readonly Facts[]): string {
 }
 
 /** Returns the figure that one member is compared with. */
-function besideWhat(rule: UsageRule, facts: Facts): string {
+function comparedFigureOf(rule: UsageRule, facts: Facts): string {
   if (rule.message.comparison !== undefined) return rule.message.comparison(facts);
   const { credits, period, previous_period } = facts;
   return ` (${period === previous_period ? 'before' : baselineMonth(facts)} ${grouped(credits?.previous ?? 0n)})`;

@@ -21,7 +21,7 @@ export function mutedWords(because: string | null): string | null {
 }
 
 /** Returns the next command for a muted or inhibited alert; null for other alerts. */
-export function commandBesideMute(because: string | null): string | null {
+export function nextCommandWhenMuted(because: string | null): string | null {
   const by = mutedBy(because);
   if (by === null) return null;
   return by.how === 'muted' ? `usage-ledger alerts unsilence ${by.id}` : `usage-ledger alerts explain ${by.id}`;

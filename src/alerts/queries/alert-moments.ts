@@ -86,7 +86,7 @@ function createComposer(connection: LedgerDb, workspaceId: string | null, at: st
   });
 }
 
-/** Returns the current figures. The compared figure is kept if it is not the previous month's. */
+/** Returns the current figures. A compared figure of another month than the previous one is kept as it was stored. */
 function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): AlertFigures {
   const kept = figuresOf(row);
   const { rule, periodKey, tenantKey, basis } = row;

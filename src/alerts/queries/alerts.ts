@@ -89,7 +89,7 @@ export function alertRows(
        FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
     .safeIntegers()
-    .all(...values) as (AlertRow & StoredBeside)[];
+    .all(...values) as (AlertRow & StoredFacts)[];
   const { workspaceId, tenantId } = filters;
   const nameOf = rows.length === 0 ? () => null : tenantNameLookup(connection, { workspaceId, tenantId });
   const pricerOf = oncePerKey((workspace: string) => creditPricer(connection, workspace));
@@ -110,7 +110,7 @@ export function alertRows(
       };
     })
     .sort(compareAlerts);
-  const explainedBy = Map.groupBy(alerts, (alert) => explainerOf(alert, alerts));
+  const explainedBy = Map.groupBy(alerts, (alert) => inhibitorOf(alert, alerts));
   const withExplained = (alert: ListedAlert): ListedAlert[] => [
     alert,
     ...(explainedBy.get(alert.alert_id) ?? []).flatMap(withExplained),
@@ -119,19 +119,19 @@ export function alertRows(
 }
 
 /** Returns the id of the listed alert that inhibits this one; null if there is none. */
-function explainerOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): string | null {
+function inhibitorOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): string | null {
   const by = mutedBy(muted_because);
   return by?.how === 'inhibited' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
 }
 
 /** The time of the last reading, and the rule's snapshot at that time. */
-interface StoredBeside {
+interface StoredFacts {
   read_at: string | null;
   basis: string | null;
   feedback: FeedbackLabel | null;
 }
 
-function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredBeside, 'feedback'>): StakeSides | null {
+function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredFacts, 'feedback'>): StakeSides | null {
   const { previous_credits: previous, current_credits: current, threshold } = row;
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));

@@ -60,25 +60,25 @@ export function observation(
 ): Observation {
   const { judgement, threshold = null, forecast = null } = seen;
   const nothing = { previous: null, current: null, built: null, detail: null, phase: null };
-  const held = { threshold: holdable(threshold), forecast: holdableForecast(forecast) };
+  const held = { threshold: storable(threshold), forecast: storableForecast(forecast) };
   return {
     ...nothing,
     predecessor: null,
     commonGrowth: null,
     ...seen,
     ...held,
-    judgement: holdableJudgement(judgement),
+    judgement: storableJudgement(judgement),
   };
 }
 
-function holdableJudgement(judgement: Judgement): Judgement {
+function storableJudgement(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   const { finding } = judgement;
-  const held = { threshold: holdable(finding.threshold), magnitude: holdable(finding.magnitude) };
+  const held = { threshold: storable(finding.threshold), magnitude: storable(finding.magnitude) };
   return { verdict: 'holds', finding: { ...finding, ...held } };
 }
 
-function holdableForecast(forecast: Forecast | null): Forecast | null {
+function storableForecast(forecast: Forecast | null): Forecast | null {
   if (forecast === null) return null;
   const { low, likely, high } = forecast;
   return { low: least(low, LARGEST_FIGURE), likely: least(likely, LARGEST_FIGURE), high: least(high, LARGEST_FIGURE) };
@@ -88,6 +88,6 @@ function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
-function holdable(credits: bigint | null): bigint | null {
+function storable(credits: bigint | null): bigint | null {
   return credits === null ? null : least(credits, LARGEST_FIGURE);
 }

@@ -51,7 +51,7 @@ export interface SubjectNames {
 }
 
 /** Columns that an evaluation changes besides the rule version; the others never change. */
-const WRITTEN = [
+const CHANGEABLE_COLUMNS = [
   ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'notifiedCount'],
   ...['magnitude', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
   ...Object.keys(figureColumns(NO_FIGURES)),
@@ -187,7 +187,7 @@ export class AlertStore {
   /** Writes the changed columns; null: all of them. */
   write(alert: StoredAlert, stored: StoredAlert | null): void {
     const [row, before] = [rowOf(alert), stored && rowOf(stored)];
-    const changed = WRITTEN.filter((column) => before === null || row[column] !== before[column]);
+    const changed = CHANGEABLE_COLUMNS.filter((column) => before === null || row[column] !== before[column]);
     if (changed.length === 0) return;
     const columns = ['ruleVersion', ...changed].join(' ');
     updateOf(this.#connection)(columns).run({ ...row, ruleVersion: RULE_TABLE[alert.rule].kind.version });

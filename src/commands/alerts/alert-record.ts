@@ -1,7 +1,7 @@
 import { dayBars, legendOf } from '../../alerts/messages/day-bars.ts';
 import { alertFacts } from '../../alerts/messages/fact-list.ts';
 import type { Evidence, Facts } from '../../alerts/messages/facts/facts.ts';
-import { commandBesideMute, mutedWords } from '../../alerts/messages/muted.ts';
+import { mutedWords, nextCommandWhenMuted } from '../../alerts/messages/muted.ts';
 import { nextCommands } from '../../alerts/messages/next-commands.ts';
 import { type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
 import {
@@ -229,7 +229,7 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
 /** Lists the next commands. A command that does not fit continues on a second line after a backslash. */
 function nextLines(cli: CliContext, because: string | null, { now: { notification } }: AlertMoments): string[] {
   const { width } = cli.tableOptions;
-  const instead = commandBesideMute(because);
+  const instead = nextCommandWhenMuted(because);
   const commands = instead === null ? nextCommands(notification, cli.now()) : [instead];
   if (commands.length === 0) return [];
   const lines = commands.flatMap((text) => {

@@ -176,7 +176,13 @@ function addGuards(app: FastifyInstance, options: GuardOptions): void {
     }
     // A browser also sends its cookie with forms from other sites on this machine.
     if (request.headers.authorization === undefined) {
-      return refuse(request, reply, 401, 'unauthorized', 'send the token as a Bearer token: a cookie changes nothing');
+      return refuse(
+        request,
+        reply,
+        401,
+        'unauthorized',
+        'send the token as a Bearer token: changes by cookie are not accepted',
+      );
     }
   });
   app.addHook('onResponse', async (request, reply) => {

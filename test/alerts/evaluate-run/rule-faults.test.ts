@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { blaming, evaluateRules } from '../../../src/alerts/rules/context/rule-fault.ts';
+import { attributeErrors, evaluateRules } from '../../../src/alerts/rules/context/rule-fault.ts';
 import { messages, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
 import { listingOf } from '../../support/run/listing.ts';
@@ -104,7 +104,7 @@ test('a forecast beyond the largest integer is sent with the largest integer', a
 test('a disk error in a rule is passed on, so that it is reported with its remedy', () => {
   const { connection } = openLedger();
   const fault = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ' });
-  const failing = blaming.bind(null, 'jump', () => {
+  const failing = attributeErrors.bind(null, 'jump', () => {
     throw fault;
   });
   const evaluate = () => evaluateRules(connection, { withoutFaulty: failing, withoutAny: () => null });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { askRule } from '../../../src/alerts/evaluate-run.ts';
+import { evaluateRule } from '../../../src/alerts/evaluate-run.ts';
 import { findCandidates } from '../../../src/alerts/rules/context/candidates.ts';
 import { usageRule } from '../../../src/alerts/rules/rules.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
@@ -45,7 +45,7 @@ test.each(SEEDS)('what a rule leaves out when it looks for tenants it would not 
           const candidates = conditions === null ? [] : findCandidates(context, look, [conditions]);
           for (const { tenant } of candidates) found.add(tenant.tenantKey);
           for (const tenantKey of tenants) {
-            const seen = askRule(context, name, context.read(periodKey, tenantKey), null);
+            const seen = evaluateRule(context, name, context.read(periodKey, tenantKey), null);
             if (seen?.judgement.verdict !== 'holds') continue;
             // Who is behind its budget is not asked whether it will pass it all the same: that would read everybody's past.
             if (name === 'budget' && seen.judgement.finding.confirmAfterMs !== null) continue;

@@ -73,7 +73,7 @@ function judge(context: RuleContext, { periodKey, tenantKey, current }: Budgeted
 }
 
 /** Steps beyond those that the budget configures, in percent. */
-const BEYOND = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
+const STEPS_ABOVE_BUDGET = [150, 200, 300, 500, 1000, 2000, 5000, 10_000];
 
 export interface BudgetInput {
   used: bigint;
@@ -97,7 +97,7 @@ export function budgetLimit(limit: bigint): bigint {
  */
 export function judgeBudget({ used, budget, limit, at, phase, monthForecast }: BudgetInput): Judgement {
   const highest = Math.max(100, ...at);
-  const steps = [...at, ...BEYOND.filter((percent) => percent > highest)];
+  const steps = [...at, ...STEPS_ABOVE_BUDGET.filter((percent) => percent > highest)];
   const reached = steps.filter((percent) => used * 100n >= budget * BigInt(percent));
   const facts = reached.reduce((set, _, index) => set | (1n << BigInt(index + 1)), 0n);
   const isUsedUp = used >= budget;

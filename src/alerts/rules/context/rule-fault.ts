@@ -13,7 +13,7 @@ class RuleFault extends Error {
 }
 
 /** Runs code of one rule. An error is attributed to that rule, except a fault of the disk or the ledger file. */
-export function blaming<T>(rule: RuleName, work: () => T): T {
+export function attributeErrors<T>(rule: RuleName, work: () => T): T {
   try {
     return work();
   } catch (error) {

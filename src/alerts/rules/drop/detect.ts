@@ -153,7 +153,7 @@ function stopped(
 }
 
 /** Reports whether a predecessor has used nothing since its successor began. */
-export function isGone(context: RuleContext, periodKey: number, { tenantKey }: PredecessorTenant): boolean {
+export function isStillSilent(context: RuleContext, periodKey: number, { tenantKey }: PredecessorTenant): boolean {
   const silentMs = silentMsOf(context, periodKey, tenantKey);
   return (
     silentMs === null || judgeStopped({ silentMs, firing: true, before: () => null, floor: 0n }).verdict === 'holds'

@@ -10,7 +10,7 @@ export const OBSERVED_DAYS = 28;
  */
 export const SILENT_DAYS: readonly number[] = [3, 4, 5.5, 7];
 /** The same for a whole workspace. */
-const STILL_DAYS: readonly number[] = [1, 2, 3, 4];
+const STANDSTILL_DAYS: readonly number[] = [1, 2, 3, 4];
 /** Allows for runs that end a little early or late. */
 const SLACK_MS = 3_600_000;
 
@@ -43,7 +43,7 @@ export function judgeStopped(input: StoppedInput): Judgement {
 
 /** Judges a whole workspace. A day is enough, because not everybody stops at once by chance. */
 export function judgeStandstill(input: StoppedInput): Judgement {
-  return judgeSilence(input, STILL_DAYS, { level: 'happened', severity: 'critical', threshold: null });
+  return judgeSilence(input, STANDSTILL_DAYS, { level: 'happened', severity: 'critical', threshold: null });
 }
 
 function judgeSilence(

@@ -47,7 +47,7 @@ function findLosses(context: RuleContext, { facts: { periodKey, period, phase },
   const found: number[] = [];
   for (const [tenantKey, tenantId, credits, requests] of rows as Iterable<[bigint, string, bigint, bigint]>) {
     const used = { tenantId, period, current: { credits, requests } };
-    if ([credits, inLine(credits, phase)].some((at) => isLoss(marginAt(context, used, at))))
+    if ([credits, extrapolate(credits, phase)].some((at) => isLoss(marginAt(context, used, at))))
       found.push(Number(tenantKey));
   }
   return found;
@@ -77,7 +77,7 @@ function loses(level: 'likely' | 'happened', confirmAfterMs: number | null) {
 }
 
 /** Extrapolates credits to the end of the period in a straight line. */
-function inLine(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase): bigint {
+function extrapolate(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase): bigint {
   return over || elapsedMs <= 0 ? credits : BigInt(Math.round(Number(credits) * (lengthMs / elapsedMs)));
 }
 

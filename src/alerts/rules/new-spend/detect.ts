@@ -6,7 +6,7 @@ import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { hasUsedWithinYear } from '../context/habits.ts';
 import { byMateriality } from '../context/materiality.ts';
 import type { RuleContext, TenantFacts } from '../context/rule-context.ts';
-import { isGone } from '../drop/detect.ts';
+import { isStillSilent } from '../drop/detect.ts';
 import { asWarning, clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
 import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { renames } from './renames.ts';
@@ -65,7 +65,9 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
   // The predecessor that the open alert names.
   const notified = known?.predecessor() ?? null;
   const found =
-    notified !== null && isGone(context, periodKey, notified) ? notified : renames(context).predecessorOf(tenantKey);
+    notified !== null && isStillSilent(context, periodKey, notified)
+      ? notified
+      : renames(context).predecessorOf(tenantKey);
   const predecessor = judgement.verdict === 'holds' ? found : notified;
   return {
     judgement: predecessor === null ? judgement : asWarning(judgement),

@@ -18,6 +18,6 @@ export function goesOnFor({ beganMs, lastMs, nowMs }: { beganMs: number; lastMs:
 }
 
 /** Reports whether two daily rates differ by at most a third. Rates of a few days are not more exact. */
-export function isOfVolume(newDaily: bigint, daily: bigint): boolean {
+export function isSimilarRate(newDaily: bigint, daily: bigint): boolean {
   return daily > 0n && newDaily * 3n >= daily * 2n && newDaily * 3n <= daily * 4n;
 }

@@ -7,7 +7,7 @@ import { spanOf } from '../../forecast/run-moments.ts';
 import { perRun, type RuleContext } from '../context/rule-context.ts';
 import type { UseBefore } from '../drop/stopped.ts';
 import type { PredecessorTenant } from '../observation.ts';
-import { goesOnFor, isOfVolume } from './rename.ts';
+import { goesOnFor, isSimilarRate } from './rename.ts';
 
 /** With more stopped tenants at once, predecessors are not searched. */
 const MAX_LOOKS = 100;
@@ -97,7 +97,7 @@ class Renames {
     const [successor] = begun
       .filter(({ beganMs }) => beganMs !== null && goesOnFor({ beganMs, lastMs, nowMs }))
       .map((newTenant) => ({ newTenant, newDaily: this.#dailyOf(newTenant) }))
-      .filter(({ newTenant, newDaily }) => !notified.has(newTenant.tenantKey) && isOfVolume(newDaily, daily))
+      .filter(({ newTenant, newDaily }) => !notified.has(newTenant.tenantKey) && isSimilarRate(newDaily, daily))
       .filter(({ newTenant, newDaily }) => {
         const other = this.#found.get(newTenant.tenantKey);
         return other === undefined || apart(daily, newDaily) < apart(other.daily, newDaily);

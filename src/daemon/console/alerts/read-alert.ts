@@ -66,7 +66,7 @@ function chartOf(
     current: usage.days.current,
     previous: usage.days.previous,
     elapsed: projection === null ? Math.min(1, elapsedMs / lengthMs) : Number(projection.elapsed_fraction),
-    // A drop fires below its limit at the end of the month only: a line would read as a ceiling.
+    // The limit of a drop is not drawn: it counts at the end of the month, and a line would look like an upper limit.
     limit: rule === 'drop' || rule === 'withdrawn' ? null : threshold,
     forecast:
       projection === null

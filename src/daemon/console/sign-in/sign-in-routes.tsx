@@ -65,7 +65,7 @@ export async function addSignIn(
   });
 }
 
-/** Reports whether the browser uses HTTPS: then its cookie is never sent without. Only a proxy can know. */
+/** Reports whether the browser uses HTTPS, so that its cookie is sent over HTTPS only. Behind a proxy, only the proxy knows. */
 export function isSecure(headers: Readonly<Record<string, unknown>>): boolean {
   return headers['x-forwarded-proto'] === 'https';
 }
