@@ -54,7 +54,7 @@ export interface SystemRule {
   message: Readonly<Record<string, CauseMessage>>;
 }
 
-/** Every rule by its name. A new rule is a folder and one line here. */
+/** Every rule by its name. A new rule is a folder, one line here, and its name in `RULES`. */
 export const RULE_TABLE: Readonly<Record<RuleName, UsageRule | SystemRule>> = {
   jump: { type: 'usage', kind: jumpKind, detection: jumpDetection, message: jumpMessage },
   drop: { type: 'usage', kind: dropKind, detection: dropDetection, message: dropMessage },

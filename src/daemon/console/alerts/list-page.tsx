@@ -12,7 +12,7 @@ import { alertLink, linkTo, moneyText, monthName } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Ago, Badge, Empty, Field, Pages, Select, SeverityBadge, Table, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
-import { RULE_LABELS, ruleLabel } from './alert-labels.ts';
+import { ruleLabel } from './alert-labels.ts';
 import { ALERT_STATE_CHOICES, ALERTS_PER_PAGE, type AlertFilters, type AlertList } from './read-alerts.ts';
 
 /** The name of the form that changes all selected alerts. */
@@ -91,7 +91,7 @@ function Filters({ filters, workspaces }: Pick<ListPageProps, 'filters' | 'works
         name="rule"
         label="Rule"
         value={filters.rule}
-        choices={[{ value: '', label: 'Any' }, ...RULES.map((rule) => ({ value: rule, label: RULE_LABELS[rule] }))]}
+        choices={[{ value: '', label: 'Any' }, ...RULES.map((rule) => ({ value: rule, label: ruleLabel(rule) }))]}
       />
       {workspaces.length < 2 ? null : (
         <Select
