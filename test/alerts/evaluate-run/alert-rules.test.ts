@@ -46,18 +46,19 @@ test('the first period of a tenant is no baseline, the second is', async () => {
   expect(states(view(), 'jump')).toEqual(['jump young 2026-04 firing']);
 });
 
-test('a forecast is sent at the second of two runs a day apart, by the shape of the previous month', async () => {
+test('a forecast is sent once a rise has lasted for ten days, at the second of two runs a day apart', async () => {
   const fixture = await startFixture({ settings: { lookbackPeriods: 1 } });
   const { view } = fixture;
-  await playDays(fixture, '2026-01-20', '2026-03-06', {
-    twice: (day) => (day >= '2026-03' ? 800 : 400),
-    even: () => 400,
-  });
+  const usage = { twice: (day: string) => (day >= '2026-03' ? 800 : 400), even: () => 400 };
+  await playDays(fixture, '2026-01-20', '2026-03-11', usage);
   const ledger = view();
+  expect(states(ledger)).toEqual([]);
+
+  await playDays(fixture, '2026-03-12', '2026-03-12', usage);
   expect(states(ledger)).toEqual(['jump twice 2026-03 pending']);
   expect(told(ledger)).toEqual([]);
 
-  await playDays(fixture, '2026-03-07', '2026-03-07', { twice: () => 800, even: () => 400 });
+  await playDays(fixture, '2026-03-13', '2026-03-13', usage);
   expect(told(ledger)).toEqual(['jump alert.firing twice']);
 });
 

@@ -22,8 +22,8 @@ test('one channel is sent critical alerts at once, the other the rest at seven',
   const world = await startWorld();
   const { pager, finance, upstream } = world;
   await world.syncAt(-22, ['a', 8_500], ['b', 8_500]);
-  await world.syncAt(8, ['a', 10_000], ['b', 10_000]);
-  // Both paces wait; both fall away again, and a then reaches the threshold.
+  await world.syncAt(8, ['a', 9_500], ['b', 9_500]);
+  // Both are forecast above the limit, as warnings; a then reaches it.
   upstream.set({ tenantId: 'a', period: '2026-03', credits: 16_000, requests: 10 });
   await world.syncAt(22);
   expect(world.told(pager)).toEqual([
@@ -57,8 +57,8 @@ test('one channel is sent critical alerts at once, the other the rest at seven',
 test('an end is sent the way its beginning was: at once, or with the daily summary', async () => {
   const world = await startWorld();
   const { pager, finance } = world;
-  await world.syncAt(-22, ['a', 8_000], ['b', 8_000]);
-  await world.syncAt(8, ['a', 16_000], ['b', 8_500]);
+  await world.syncAt(-22, ['a', 8_500], ['b', 8_500]);
+  await world.syncAt(8, ['a', 16_000], ['b', 9_500]);
   expect(world.told(pager)).toHaveLength(1);
   // Nothing more is used: b's pace has fallen below the threshold by the 24th, and the service takes back a's credits.
   world.clock.set(Date.UTC(2026, 2, 17, 7));
@@ -276,8 +276,8 @@ async function startWorld(route: Partial<RouteConfig> = {}, ...statuses: number[
     await fixture.sync();
   }
   useHistory(upstream);
-  for (const tenantId of ['a', 'b']) upstream.set({ tenantId, period: '2026-03', credits: 5_000, requests: 10 });
-  clock.set(Date.UTC(2026, 2, 14));
+  for (const tenantId of ['a', 'b']) upstream.set({ tenantId, period: '2026-03', credits: 8_000, requests: 10 });
+  clock.set(Date.UTC(2026, 2, 14, 6));
   await fixture.sync();
   const deliverAll = async (by = context): Promise<void> => {
     await by.compose();

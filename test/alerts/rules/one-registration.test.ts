@@ -95,7 +95,7 @@ test('one registration of a rule is enough to find, notify, list, mute, route an
 
 test('no module outside the rules and the list of their names names a rule', () => {
   const named = new RegExp(`'(${RULES.join('|')})'`);
-  const found = ['src/alerts', 'src/commands/alerts', 'src/operations'].flatMap((folder) =>
+  const found = ['src/alerts', 'src/commands/alerts', 'src/operations/alerts'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .map((file) => join(folder, file))
       .filter((file) => file.endsWith('.ts') && !/^src\/alerts\/rules\//.test(file))

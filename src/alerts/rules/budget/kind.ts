@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const budgetKind: UsageKind = {
-  version: 3,
+  version: 4,
   title: 'budget alert',
   severity: 'both',
   stake: { of: 'over_limit' },

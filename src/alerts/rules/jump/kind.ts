@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const jumpKind: UsageKind = {
-  version: 9,
+  version: 10,
   title: 'jump',
   severity: 'both',
   levels: { fromForecast: true, settled: 'kept' },

@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const marginKind: UsageKind = {
-  version: 1,
+  version: 2,
   title: 'margin alert',
   severity: 'warning',
   docs: {

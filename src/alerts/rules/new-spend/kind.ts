@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const newSpendKind: UsageKind = {
-  version: 7,
+  version: 8,
   title: 'new spend',
   severity: 'both',
   inhibits: 'new_id',

@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const workspaceJumpKind: UsageKind = {
-  version: 8,
+  version: 9,
   title: 'jump',
   severity: 'both',
   levels: { fromForecast: true, settled: 'kept' },
