@@ -52,6 +52,10 @@ describe('a request that cannot be answered', () => {
     ['/v1/nowhere', 404],
     ['/v2/usage', 404],
     ['/v1/exports/budgets?tenant=acme&period=2026-13', 400],
+    ['/v1/alerts/backtest?workspace=ws-1&ratio=two', 400],
+    ['/v1/alerts/backtest?workspace=ws-1&ratio=0.5', 400],
+    ['/v1/alerts/backtest?workspace=ws-1&min_credits=1.5', 400],
+    ['/v1/alerts/backtest?workspace=ws-1&from=2026-02&to=2026-01', 400],
   ])('%s is answered %i', async (path, status) => {
     const { ask } = await serveApi(await worldOfOperations());
     const answer = await ask(path);

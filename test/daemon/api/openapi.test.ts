@@ -23,7 +23,7 @@ it('answers every read as its description says', async () => {
   const { ask } = await serveApi(world);
   const description = JSON.parse((await ask('/openapi.json')).text);
   const faultsOf = answerChecker(description);
-  for (const operation of OPERATIONS.filter(({ http }) => http.method === 'GET')) {
+  for (const operation of OPERATIONS.filter(({ kind }) => kind !== 'change')) {
     const { text } = await ask(...requestOf(operation, inputOf(operation.name, world)));
     expect([operation.name, faultsOf(operation, text)]).toEqual([operation.name, []]);
   }
