@@ -98,7 +98,7 @@ function readSettings(
   file: string,
   { namedBy, env, unreadable, empty }: { namedBy: string; env: NodeJS.ProcessEnv; unreadable: string; empty: string },
 ): Interpolated {
-  const text = readText(file, (code) => {
+  const text = readConfigText(file, (code) => {
     const message =
       code === 'ENOENT'
         ? 'names a file that does not exist'
@@ -178,7 +178,7 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
   const file = join(folder, '.env');
   // A folder of this name belongs to another tool, such as a virtual environment of Python.
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return env;
-  const text = readText(file, (code) => {
+  const text = readConfigText(file, (code) => {
     const message = `cannot be read (${readFaultText(code)})`;
     return new ConfigError(configFile, [{ path: file, message, hint: 'Make it readable for this user, or remove it' }]);
   });
@@ -200,7 +200,7 @@ function cutValues(text: string, given: NodeJS.Dict<string>): string[] {
   return [...lines].filter(([, name = '', value]) => given[name] === value).map(([, name = '']) => name);
 }
 
-function readText(file: string, failed: (code: string) => ConfigError): string {
+function readConfigText(file: string, failed: (code: string) => ConfigError): string {
   try {
     return readRegularFile(file);
   } catch (error) {

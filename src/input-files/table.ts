@@ -167,7 +167,7 @@ export class TableBuilder {
     });
     const best = judged.reduce((one, other) => (other.score > one.score ? other : one));
     const names = best.cells.map((text) => inertText(text.trim())).filter((text) => text !== '');
-    const shown = names.length > SHOWN_NAMES ? [...names.slice(0, SHOWN_NAMES), '...'] : names;
+    const shown = names.length > MAX_SHOWN_HEADERS ? [...names.slice(0, MAX_SHOWN_HEADERS), '...'] : names;
     const meant = [...new Set(best.near)].map((name) => JSON.stringify(name.trim())).join(' and ');
     const hints = [
       meant === '' ? 'name columns as the header of the file does' : `did you mean ${meant}?`,
@@ -180,7 +180,7 @@ export class TableBuilder {
   }
 }
 
-const SHOWN_NAMES = 12;
+const MAX_SHOWN_HEADERS = 12;
 
 interface Header {
   line: number;

@@ -14,7 +14,7 @@ const ENCRYPTED_FLAG = 0x0001;
 const STORED = 0;
 const DEFLATED = 8;
 
-interface Entry {
+interface ZipEntry {
   isEncrypted: boolean;
   method: number;
   crc: number;
@@ -33,7 +33,7 @@ export class DamagedArchive extends Error {}
  */
 export class ZipArchive {
   readonly #bytes: Buffer;
-  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #entries: ReadonlyMap<string, ZipEntry>;
 
   /** Throws DamagedArchive when there is no complete directory. */
   constructor(bytes: Buffer) {
@@ -72,7 +72,7 @@ export class ZipArchive {
     throw new DamagedArchive();
   }
 
-  #packed({ headerOffset, packedBytes }: Entry): Buffer {
+  #packed({ headerOffset, packedBytes }: ZipEntry): Buffer {
     if (this.#bytes.readUInt32LE(headerOffset) !== LOCAL_HEADER) throw new DamagedArchive();
     const [name, extra] = [this.#bytes.readUInt16LE(headerOffset + 26), this.#bytes.readUInt16LE(headerOffset + 28)];
     const start = headerOffset + 30 + name + extra;
@@ -80,15 +80,15 @@ export class ZipArchive {
   }
 }
 
-function unpack(packed: Buffer, { method, unpackedBytes }: Entry): Buffer {
+function unpack(packed: Buffer, { method, unpackedBytes }: ZipEntry): Buffer {
   if (method === STORED) return packed;
   if (method !== DEFLATED) throw new DamagedArchive();
   return unpackedBytes === 0 ? Buffer.alloc(0) : inflateRawSync(packed, { maxOutputLength: unpackedBytes });
 }
 
-function readDirectory(bytes: Buffer): Map<string, Entry> {
+function readDirectory(bytes: Buffer): Map<string, ZipEntry> {
   const { count, offset } = findDirectory(bytes);
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, ZipEntry>();
   let at = offset;
   for (let index = 0; index < count; index++) {
     if (bytes.readUInt32LE(at) !== DIRECTORY_ENTRY) throw new DamagedArchive();

@@ -14,7 +14,7 @@ const LOGIN = {
 };
 const ALLOW_HOST =
   'the proxy does not let it through: allow CONNECT to that host and port there, or list the host in NO_PROXY';
-const NO_ROUTE = {
+const NO_PROXY_ROUTE = {
   reason: 'it cannot reach that host',
   remedy: 'check the network of the proxy, and that the host is up',
   isDenial: false,
@@ -27,9 +27,9 @@ const PROXY_REFUSALS: Readonly<Record<number, ProxyRefusal>> = {
   405: { reason: 'it does not allow CONNECT', remedy: ALLOW_HOST, isDenial: true },
   407: LOGIN,
   429: { reason: 'it has had too many requests', remedy: 'raise the limit of the proxy', isDenial: false },
-  502: NO_ROUTE,
-  503: NO_ROUTE,
-  504: NO_ROUTE,
+  502: NO_PROXY_ROUTE,
+  503: NO_PROXY_ROUTE,
+  504: NO_PROXY_ROUTE,
 };
 const UNKNOWN_REFUSAL: ProxyRefusal = {
   reason: 'unexpected status',

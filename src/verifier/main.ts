@@ -26,8 +26,8 @@ async function verifyStatementCommand(args: string[]): Promise<number> {
     return 2;
   }
   const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());
-  if (!verdict.isConsistent) return refuse(verdict.reason);
-  if (verdict.closeDigest !== digest) return refuse('the digest of its close does not match the given digest');
+  if (!verdict.isConsistent) return refuseFile(verdict.reason);
+  if (verdict.closeDigest !== digest) return refuseFile('the digest of its close does not match the given digest');
   process.stdout.write('authentic\n');
   return 0;
 }
@@ -41,7 +41,7 @@ function readArguments(args: string[]): { text: string; digest: string } {
   return { text: readFileSync(file, 'utf8'), digest };
 }
 
-function refuse(reason: string): number {
+function refuseFile(reason: string): number {
   process.stderr.write(`NOT authentic: ${inertText(reason)}\n`);
   return 4;
 }

@@ -57,7 +57,7 @@ export function readAccuracy(
     },
     likely: notified.length,
     cameTrue: notified.filter(({ isTrue }) => isTrue === 1).length,
-    leadDays: median(leads),
+    leadDays: medianOf(leads),
     messagesADay: messages / Math.max(1, days),
   };
 }
@@ -81,11 +81,11 @@ function accuracyOf(forecasts: readonly NotifiedForecast[]): ForecastAccuracy {
   return {
     notified: forecasts.length,
     held: forecasts.filter(({ low, high, ended }) => ended >= low && ended <= high).length,
-    forecastToActual: median(grown.map(({ used, forecast, ended }) => (forecast - used) / (ended - used))),
+    forecastToActual: medianOf(grown.map(({ used, forecast, ended }) => (forecast - used) / (ended - used))),
   };
 }
 
-function median(values: readonly number[]): number | null {
+function medianOf(values: readonly number[]): number | null {
   const sorted = [...values].sort((a, b) => a - b);
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
   return low === undefined || high === undefined ? null : (low + high) / 2;

@@ -10,13 +10,13 @@ import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
 import { Replica } from './replica.ts';
 
 /** The evaluated periods, both included. The replay always starts at the beginning of the history. */
-type Window = { from: Period; to: Period };
+type BacktestWindow = { from: Period; to: Period };
 
 export interface BacktestRequest {
   ledger: LedgerDb;
   workspaceId: string;
   settings: RunAlertSettings;
-  window: Window;
+  window: BacktestWindow;
   signal: AbortSignal;
   onProgress?: (progress: { runs: number; totalRuns: number }) => void;
 }
@@ -86,7 +86,7 @@ function keyOf({ rule, tenantId, period }: BacktestAlert): string {
 }
 
 /** Reads the alerts of the replay, except those of the first run, which only records a baseline. */
-function readNotified(connection: LedgerDb, { from, to }: Window): BacktestAlert[] {
+function readNotified(connection: LedgerDb, { from, to }: BacktestWindow): BacktestAlert[] {
   return connection
     .prepare(
       `SELECT p.period, a.rule, t.tenant_id AS tenantId,
@@ -102,7 +102,7 @@ function readNotified(connection: LedgerDb, { from, to }: Window): BacktestAlert
     .all(from, to) as BacktestAlert[];
 }
 
-function readLabels(connection: LedgerDb, workspaceKey: number, { from, to }: Window): BacktestAlert[] {
+function readLabels(connection: LedgerDb, workspaceKey: number, { from, to }: BacktestWindow): BacktestAlert[] {
   return connection
     .prepare(
       `SELECT p.period, a.rule, t.tenant_id AS tenantId, NULL AS level, NULL AS firstFiredAt, 0 AS notifications, f.label

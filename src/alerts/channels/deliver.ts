@@ -55,9 +55,9 @@ export async function deliverNotification(
   const { channel, claimedAt } = claimed;
   const result = await attemptOnce({ access, channels }, claimed, signal);
   onAttempt?.(channel, result.outcome);
-  const { outcome, ...ended } = judge(result, claimed, random);
+  const { outcome, ...ended } = judgeAttempt(result, claimed, random);
   const nowMs = clock.now();
-  const says = outcome === null ? null : reportOf(outcome, claimed, { result, isServed: channels.has(channel) });
+  const says = outcome === null ? null : channelReportOf(outcome, claimed, { result, isServed: channels.has(channel) });
   await access.record({ notificationId, claimedAt, ...ended, nowMs, about: says === null ? null : { channel, says } });
   if (outcome === null) throw signal.reason;
   return outcome;
@@ -80,7 +80,7 @@ async function attemptOnce(
 /** The attempt to record and its outcome; `outcome` is null if the attempt was cut off. */
 type Judged = Pick<AttemptRecord, 'event' | 'delayMs' | 'error' | 'tooLarge'> & { outcome: DeliveryOutcome | null };
 
-function judge(
+function judgeAttempt(
   result: DeliveryResult,
   { channel, payload, attempts, failures, members }: ClaimedDelivery,
   random: () => number,
@@ -124,7 +124,7 @@ function deliveredTo(refused: string | undefined): DeliveryOutcome {
  * Returns the channel's health after an attempt; null if the attempt does not change it or the channel is not
  * configured.
  */
-function reportOf(
+function channelReportOf(
   outcome: DeliveryOutcome,
   { failures }: ClaimedDelivery,
   { result, isServed }: { result: DeliveryResult; isServed: boolean },

@@ -11,7 +11,7 @@ import { clip, tagOf } from './read-message.ts';
 const SUBJECT_CHARACTERS = 120;
 
 /** Most mail programs drop style sheets, so each element carries its own. Names of any length break to fit a phone. */
-const STYLES = {
+const MAIL_STYLES = {
   body: 'margin:0;padding:16px;max-width:600px;font:15px/1.5 sans-serif;background:#fff;color:#222;overflow-wrap:anywhere',
   title: 'margin:4px 0 8px;font-size:18px;line-height:1.35;font-weight:bold',
   line: 'margin:0 0 4px',
@@ -22,7 +22,7 @@ const STYLES = {
   foot: 'margin:16px 0 0;color:#5f6368;font-size:12px',
   command: 'font:12px monospace',
 } as const;
-const COLOURS: Readonly<Record<MessageKind, string>> = {
+const MAIL_COLOURS: Readonly<Record<MessageKind, string>> = {
   critical: '#b00020',
   warning: '#8f5300',
   closed: '#1b6e2c',
@@ -81,16 +81,16 @@ export function emailText(message: Message): EmailText {
       '<!doctype html>',
       '<html><head><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">',
       `<style>${DARK_STYLES}</style></head>`,
-      `<body style="${STYLES.body}">`,
-      `<div class="${kind}" style="border-left:4px solid ${COLOURS[kind]};padding-left:12px;color:${COLOURS[kind]}">${tag}</div>`,
-      `<h1 style="${STYLES.title}">${html(title)}</h1>`,
-      ...lines.map((line) => `<p style="${STYLES.line}">${html(line)}</p>`),
+      `<body style="${MAIL_STYLES.body}">`,
+      `<div class="${kind}" style="border-left:4px solid ${MAIL_COLOURS[kind]};padding-left:12px;color:${MAIL_COLOURS[kind]}">${tag}</div>`,
+      `<h1 style="${MAIL_STYLES.title}">${html(title)}</h1>`,
+      ...lines.map((line) => `<p style="${MAIL_STYLES.line}">${html(line)}</p>`),
       ...(items.length === 0
         ? []
-        : [`<ul style="${STYLES.list}">${items.map((item) => `<li>${html(item)}</li>`).join('\n')}</ul>`]),
-      ...buttons(links),
+        : [`<ul style="${MAIL_STYLES.list}">${items.map((item) => `<li>${html(item)}</li>`).join('\n')}</ul>`]),
+      ...linkButtons(links),
       chartCells(alert) ?? '',
-      `<p class="foot" style="${STYLES.foot}">${foot.map((line) => (line === command ? `<code style="${STYLES.command}">${html(line)}</code>` : html(line))).join('<br>')}</p>`,
+      `<p class="foot" style="${MAIL_STYLES.foot}">${foot.map((line) => (line === command ? `<code style="${MAIL_STYLES.command}">${html(line)}</code>` : html(line))).join('<br>')}</p>`,
       '</body></html>',
     ].join('\n'),
   };
@@ -103,12 +103,14 @@ function linkLines({ acknowledge, open }: Message['links']): string[] {
   ];
 }
 
-function buttons({ acknowledge, open }: Message['links']): string[] {
+function linkButtons({ acknowledge, open }: Message['links']): string[] {
   return [
     ...(acknowledge === null
       ? []
-      : [`<a style="${STYLES.acknowledge}" href="${escapeMarkup(acknowledge)}">Acknowledge</a>`]),
-    ...(open === null ? [] : [`<a class="open" style="${STYLES.open}" href="${escapeMarkup(open)}">Open alert</a>`]),
+      : [`<a style="${MAIL_STYLES.acknowledge}" href="${escapeMarkup(acknowledge)}">Acknowledge</a>`]),
+    ...(open === null
+      ? []
+      : [`<a class="open" style="${MAIL_STYLES.open}" href="${escapeMarkup(open)}">Open alert</a>`]),
   ];
 }
 
@@ -133,7 +135,7 @@ function html(text: string): string {
   return `<bdi>${escapeMarkup(text)}</bdi>`;
 }
 
-const HEIGHT = 60;
+const BAR_HEIGHT = 60;
 const DAYS = 31;
 const LABEL = 'font-size:12px;color:#5f6368;padding:8px 0 2px';
 const CELL = 'padding:0 1px 0 0;vertical-align:bottom';
@@ -159,7 +161,7 @@ export function chartCells(alert: Facts | null): string | null {
   if (most <= 0) return null;
   const rows = months.map(({ name, rates, bar: of, colour }, month) => {
     const cells = Array.from({ length: DAYS }, (_, day) => {
-      const height = Math.round((Math.max(0, rates[day] ?? 0) / most) * HEIGHT);
+      const height = Math.round((Math.max(0, rates[day] ?? 0) / most) * BAR_HEIGHT);
       const bar =
         height === 0
           ? ''
@@ -168,7 +170,7 @@ export function chartCells(alert: Facts | null): string | null {
     });
     const scale = month === months.length - 1 ? ` (the highest bar is ${grouped(Math.round(most))})` : '';
     const label = `${name}, credits a day${scale}`;
-    return `<tr><td class="label" colspan="${DAYS}" style="${LABEL}">${label}</td></tr><tr style="height:${HEIGHT}px">${cells.join('')}</tr>`;
+    return `<tr><td class="label" colspan="${DAYS}" style="${LABEL}">${label}</td></tr><tr style="height:${BAR_HEIGHT}px">${cells.join('')}</tr>`;
   });
   return `<table role="presentation" cellspacing="0" style="margin-top:12px;width:100%;border-collapse:collapse;table-layout:fixed">${rows.join('\n')}</table>`;
 }

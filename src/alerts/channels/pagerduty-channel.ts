@@ -32,7 +32,7 @@ export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, de
     type: 'pagerduty',
     async deliver(message, { signal }) {
       const { notificationId } = message;
-      const events = eventsOf(message);
+      const events = pagerdutyEventsOf(message);
       if (events === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
       const endsMs = clock.monotonic() + timeoutMs;
       let result: DeliveryResult = { outcome: 'delivered', detail: 'no event to send' };
@@ -58,7 +58,7 @@ function afterSome(result: DeliveryResult, taken: number | undefined): DeliveryR
 }
 
 /** Returns the events of a message in order, without the routing key; null if the payload cannot be read. */
-function eventsOf({ payload, notificationId }: ChannelMessage): object[] | null {
+function pagerdutyEventsOf({ payload, notificationId }: ChannelMessage): object[] | null {
   const notification = readPayload(payload);
   if (notification === null) return null;
   if (notification.type === 'test') {
@@ -68,16 +68,16 @@ function eventsOf({ payload, notificationId }: ChannelMessage): object[] | null 
   }
   const alerts = groupItems(notification) ?? summaryItems(notification) ?? [notification];
   return alerts
-    .filter((alert) => !isRecord(alert))
-    .map((alert) => eventOf(alert, String(alert.alert_id ?? notificationId)));
+    .filter((alert) => !beganSettled(alert))
+    .map((alert) => pagerdutyEventOf(alert, String(alert.alert_id ?? notificationId)));
 }
 
 /** Reports whether an alert began with the settled figures of a month: no event would ever resolve its incident. */
-function isRecord({ level, state }: Payload): boolean {
+function beganSettled({ level, state }: Payload): boolean {
   return level === 'settled' && state === 'firing';
 }
 
-function eventOf(alert: Payload, dedupKey: string): object {
+function pagerdutyEventOf(alert: Payload, dedupKey: string): object {
   if (alert.state === 'resolved') return { event_action: 'resolve', dedup_key: dedupKey };
   if (alert.state === 'acknowledged') return { event_action: 'acknowledge', dedup_key: dedupKey };
   return triggerOf(alert, dedupKey, alert.severity === 'critical' ? 'critical' : 'warning');

@@ -16,7 +16,7 @@ export interface JsonPost extends Pick<HttpClientOptions, 'policy' | 'ca' | 'pro
   readBody?: ReadBody | undefined;
 }
 
-const MAX_BODY_BYTES = 4096;
+const MAX_RESPONSE_BYTES = 4096;
 
 /**
  * Posts JSON once and returns the outcome: by the status of the response, and by its body if `readBody` is given. Follows
@@ -35,7 +35,7 @@ export async function postJson({
     const allHeaders = { 'content-type': 'application/json', 'user-agent': 'usage-ledger', ...headers };
     // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
     const request = { method: 'POST' as const, url, headers: allHeaders, body, signal, isLast: true };
-    return await client.send(request, (response) => outcomeOf(response, readBody));
+    return await client.send(request, (response) => deliveryOutcomeOf(response, readBody));
   } catch (error) {
     return signal.aborted ? { outcome: 'cancelled' } : failedRequest(error);
   } finally {
@@ -43,16 +43,16 @@ export async function postJson({
   }
 }
 
-async function outcomeOf(
+async function deliveryOutcomeOf(
   { status, retryAfterMs, body }: HttpResponse,
   readBody: ReadBody | undefined,
 ): Promise<DeliveryResult> {
   const result = webhookOutcome(status, retryAfterMs);
   if (readBody !== undefined && result.outcome === 'delivered') {
-    return readResult(result, readBody(await readStart(body, MAX_BODY_BYTES)), retryAfterMs);
+    return readResult(result, readBody(await readStart(body, MAX_RESPONSE_BYTES)), retryAfterMs);
   }
   // The status has decided the outcome; the rest of the response does not matter, even if it never arrives.
-  await body.dump({ limit: MAX_BODY_BYTES });
+  await body.dump({ limit: MAX_RESPONSE_BYTES });
   return result;
 }
 

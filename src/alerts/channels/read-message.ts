@@ -19,7 +19,7 @@ const ITEM_CHARACTERS = 300;
 export function readMessage(payload: string): Message | null {
   const notification = readPayload(payload);
   if (notification === null) return null;
-  const text = textOf(notification);
+  const text = payloadText(notification);
   const group = groupItems(notification);
   if (group !== null) return groupMessage(notification, text, group);
   const items = summaryItems(notification);
@@ -68,7 +68,7 @@ function groupMessage(notification: Payload, text: MessageText, items: readonly 
 }
 
 function dailyMessage(notification: Payload, text: MessageText, items: readonly Payload[]): Message {
-  const lines = items.map((item) => `${kindOf(item)}: ${textOf(item).title}`);
+  const lines = items.map((item) => `${kindOf(item)}: ${payloadText(item).title}`);
   return {
     ...NOTHING_MORE,
     ...text,
@@ -91,7 +91,7 @@ export function tailLine(hidden: number): string {
 }
 
 /** Returns the title and the lines of a payload, or its summary if it has neither. */
-function textOf({ title, lines, summary }: Payload): MessageText {
+function payloadText({ title, lines, summary }: Payload): MessageText {
   const words = [title, summary].find((each) => typeof each === 'string') ?? 'A notification without a title';
   const below = Array.isArray(lines) ? lines.filter((line) => typeof line === 'string') : [];
   return { title: unlinked(words), lines: below.map(unlinked) };

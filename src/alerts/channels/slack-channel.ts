@@ -38,8 +38,8 @@ function slackBody(message: Message): object {
   const tag = tagOf(message);
   const isCut = escaped(title, SECTION_CHARACTERS).length > HEADER_CHARACTERS;
   const blocks = [
-    ...(isCut ? [section(title)] : []),
-    ...(lines.length === 0 ? [] : [section(lines.join('\n'))]),
+    ...(isCut ? [sectionBlock(title)] : []),
+    ...(lines.length === 0 ? [] : [sectionBlock(lines.join('\n'))]),
     ...itemSections(items),
     ...buttons({ Acknowledge: links.acknowledge, 'Open alert': links.open }),
     context([tag, command, head]),
@@ -56,7 +56,7 @@ function slackBody(message: Message): object {
   };
 }
 
-function section(text: string): object {
+function sectionBlock(text: string): object {
   return { type: 'section', text: plainText(text, SECTION_CHARACTERS) };
 }
 
@@ -92,7 +92,7 @@ function itemSections(items: readonly string[]): object[] {
     shown += 1;
   }
   if (shown < items.length) texts.push(tailLine(items.length - shown));
-  return texts.map(section);
+  return texts.map(sectionBlock);
 }
 
 function plainText(text: string, most: number): object {

@@ -25,7 +25,7 @@ interface Addresses {
   to: readonly string[];
 }
 
-interface Row {
+interface RefusalRow {
   command: RegExp;
   /** Statuses of RFC 5321, 4.2 and RFC 4954, 6; enhanced ones of RFC 3463. */
   when: (reply: SmtpReply) => boolean;
@@ -42,15 +42,15 @@ const isStatus =
     statuses.includes(status);
 const isPermanent = ({ status }: SmtpReply): boolean => status >= 500;
 const QUOTA = 'make room in the mailbox, or raise the quota of sender and recipients there';
-const LOGIN = 'correct `user` and `password` of the channel, or unlock the account';
+const LOGIN_REMEDY = 'correct `user` and `password` of the channel, or unlock the account';
 
 /** Returns the address alone, also from the form `Name <address>`. */
-function addressOf(text: string): string {
+function bareAddress(text: string): string {
   return /<([^<>]+)>$/.exec(text)?.[1] ?? text;
 }
 
 /** The meanings of replies. The first matching row applies. */
-const ROWS: readonly Row[] = [
+const ROWS: readonly RefusalRow[] = [
   // 523 and 5.3.4 mean that this message is too large, whichever command was answered.
   {
     command: ANY,
@@ -64,7 +64,7 @@ const ROWS: readonly Row[] = [
     when: isPermanent,
     kind: 'denial',
     refused: () => 'the login',
-    remedy: LOGIN,
+    remedy: LOGIN_REMEDY,
   },
   {
     command: ANY,
@@ -78,7 +78,7 @@ const ROWS: readonly Row[] = [
     when: isStatus(534, 535, 538),
     kind: 'denial',
     refused: () => 'the login',
-    remedy: LOGIN,
+    remedy: LOGIN_REMEDY,
   },
   {
     command: MAIL,
@@ -98,7 +98,7 @@ const ROWS: readonly Row[] = [
     command: /^MAIL FROM$/,
     when: isPermanent,
     kind: 'denial',
-    refused: ({ from }) => `the sender ${addressOf(from)}`,
+    refused: ({ from }) => `the sender ${bareAddress(from)}`,
     remedy: 'allow the login of the channel to send as that address, or correct `from`',
   },
   {
@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
     command: /^DATA$/,
     when: ({ enhanced }) => enhanced?.startsWith('5.7.') === true,
     kind: 'denial',
-    refused: ({ from }) => `mail of the sender ${addressOf(from)} by a rule`,
+    refused: ({ from }) => `mail of the sender ${bareAddress(from)} by a rule`,
     remedy: 'allow that sender there (send-as right, SPF, DKIM, relay), or correct `from`',
   },
   {

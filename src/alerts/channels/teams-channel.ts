@@ -15,7 +15,7 @@ const MAX_CARD_BYTES = 18_000;
 const TEXT_BYTES = 2_000;
 /** Teams throttles more than four requests a second. */
 const SPACING_MS = 300;
-const STYLES: Readonly<Record<MessageKind, string>> = {
+const CARD_STYLES: Readonly<Record<MessageKind, string>> = {
   critical: 'attention',
   warning: 'warning',
   closed: 'good',
@@ -42,16 +42,16 @@ function teamsBody(message: Message): object {
   const first = [
     {
       type: 'Container',
-      style: STYLES[kind],
+      style: CARD_STYLES[kind],
       bleed: true,
-      items: [block(run(clipBytes(title, TEXT_BYTES), { weight: 'Bolder', size: 'Medium' }))],
+      items: [block(textRun(clipBytes(title, TEXT_BYTES), { weight: 'Bolder', size: 'Medium' }))],
     },
-    ...lines.map((line) => block(run(clipBytes(line, TEXT_BYTES)))),
+    ...lines.map((line) => block(textRun(clipBytes(line, TEXT_BYTES)))),
   ];
   const last = [
-    block(run(tagOf(message), subtle)),
-    ...(command === null ? [] : [block(run(clipBytes(command, TEXT_BYTES), { ...subtle, fontType: 'Monospace' }))]),
-    ...(head === null ? [] : [block(run(clipBytes(head, TEXT_BYTES), subtle))]),
+    block(textRun(tagOf(message), subtle)),
+    ...(command === null ? [] : [block(textRun(clipBytes(command, TEXT_BYTES), { ...subtle, fontType: 'Monospace' }))]),
+    ...(head === null ? [] : [block(textRun(clipBytes(head, TEXT_BYTES), subtle))]),
   ];
   const actions = Object.entries({ Acknowledge: links.acknowledge, 'Open alert': links.open }).flatMap(([name, url]) =>
     url === null || Buffer.byteLength(url) > TEXT_BYTES ? [] : [{ type: 'Action.OpenUrl', title: name, url }],
@@ -64,17 +64,17 @@ function teamsBody(message: Message): object {
       attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content: card }],
     };
   };
-  const room = MAX_CARD_BYTES - sizeOf(messageOf([...first, ...last]));
+  const room = MAX_CARD_BYTES - jsonBytesOf(messageOf([...first, ...last]));
   return messageOf([...first, ...itemBlocks(items, room), ...last]);
 }
 
 /** Returns the longest beginning of a text that takes at most this many bytes as JSON. */
 function clipBytes(text: string, most: number): string {
-  if (sizeOf(text) <= most) return text;
+  if (jsonBytesOf(text) <= most) return text;
   let out = '';
-  let bytes = sizeOf('…');
+  let bytes = jsonBytesOf('…');
   for (const character of text) {
-    bytes += sizeOf(character) - 2;
+    bytes += jsonBytesOf(character) - 2;
     if (bytes > most) break;
     out += character;
   }
@@ -83,19 +83,19 @@ function clipBytes(text: string, most: number): string {
 
 /** Returns as many items as fit into the room, then a line that counts the rest. */
 function itemBlocks(items: readonly string[], room: number): object[] {
-  const all = items.map((item) => block(run(item)));
-  if (sizeOf(all) <= room) return all;
-  let left = room - sizeOf(block(run(tailLine(items.length))));
+  const all = items.map((item) => block(textRun(item)));
+  if (jsonBytesOf(all) <= room) return all;
+  let left = room - jsonBytesOf(block(textRun(tailLine(items.length))));
   const shown: object[] = [];
   for (const item of all) {
-    left -= sizeOf(item) + 1;
+    left -= jsonBytesOf(item) + 1;
     if (left < 0) break;
     shown.push(item);
   }
-  return [...shown, block(run(tailLine(items.length - shown.length)))];
+  return [...shown, block(textRun(tailLine(items.length - shown.length)))];
 }
 
-function sizeOf(value: unknown): number {
+function jsonBytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
@@ -103,6 +103,6 @@ function block(...inlines: object[]): object {
   return { type: 'RichTextBlock', inlines };
 }
 
-function run(text: string, look: object = {}): object {
+function textRun(text: string, look: object = {}): object {
   return { type: 'TextRun', text, ...look };
 }

@@ -37,7 +37,7 @@ const HALF_LIFE_OF_NOISE = 40;
 const MAX_NOISE = 1.5;
 
 export function usageLevelOf(days: readonly number[], week: WeekdayProfile): UsageLevel {
-  const sums = new Sums(days, week);
+  const sums = new DaySums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
   // A single burst raises the noise of sums, which would then hide the end of that burst.
   const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
@@ -78,12 +78,12 @@ const MIN_NOISE = 0.04;
  */
 export function rateChangeOf(days: readonly number[]): RateChange | null {
   const week = weekdayProfileOf(days);
-  const sums = new Sums(days, week);
+  const sums = new DaySums(days, week);
   const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
   if (at === null || wasTemporaryBefore(sums, days.length, at)) return null;
   const before = days.slice(at, at + DAYS_BEFORE);
   // After a spike of a few days the rate is the same as before: that is no lasting change.
-  if (!differs(sums.rate(0, at) ?? 0, median(ratesOf(days, week, at)))) return null;
+  if (!differs(sums.rate(0, at) ?? 0, lowerMedian(ratesOf(days, week, at)))) return null;
   return { days: at, rate: sum(days.slice(0, at)) / at, before: sum(before) / before.length };
 }
 
@@ -103,11 +103,11 @@ function noiseBetween(days: readonly number[], week: WeekdayProfile): number {
     return rate + earlier > 0 ? [(2 * Math.abs(rate - earlier)) / (rate + earlier)] : [];
   });
   if (differences.length < MIN_PAIRS) return NOISE_OF_FEW;
-  return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, median(differences));
+  return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, lowerMedian(differences));
 }
 
 /** Of an even number of values, the lower middle one; 0 without values. */
-function median(values: readonly number[]): number {
+function lowerMedian(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }
 
@@ -122,7 +122,7 @@ interface Stretch {
   squares: number;
 }
 
-class Sums {
+class DaySums {
   readonly #reached: Stretch[] = [{ used: 0, weight: 0, squares: 0 }];
 
   constructor(days: readonly number[], week: WeekdayProfile) {
@@ -158,7 +158,7 @@ function gainOf(since: Stretch, before: Stretch): number {
 }
 
 function latestChange(
-  sums: Sums,
+  sums: DaySums,
   length: number,
   noise: number,
   clearness: Clearness = (_since, _before, errors) => errors,
@@ -177,7 +177,7 @@ function latestChange(
 }
 
 function clearestChange(
-  sums: Sums,
+  sums: DaySums,
   below: number,
   { length, noise, clearness }: { length: number; noise: number; clearness: Clearness },
 ): number | null {
@@ -204,7 +204,7 @@ function clearestChange(
  * Reports whether a stretch that differed as much from the usual rate, and lasted as long, occurred before and ended
  * within two weeks.
  */
-function wasTemporaryBefore(sums: Sums, length: number, at: number): boolean {
+function wasTemporaryBefore(sums: DaySums, length: number, at: number): boolean {
   if (at > MAX_PASSING) return false;
   const now = sums.rate(0, at) ?? 0;
   const usual = sums.rate(at, Math.min(length, at + DAYS_BEFORE)) ?? 0;

@@ -5,8 +5,8 @@ import { wholeMonth } from '../figures/threshold.ts';
 import type { UsageHistory } from './usage-history.ts';
 
 /** Fewer days of readings do not show a usual rate. */
-const MIN_DAYS = 14;
-const LATEST_DAYS = 5;
+const MIN_READING_DAYS = 14;
+const LATEST_MEDIAN_DAYS = 5;
 
 /** Usage of a tenant in its first weeks of readings. */
 export interface FirstWeeks {
@@ -33,7 +33,7 @@ export function firstWeeks(
   const fromMs = usageHistory.firstRunMs();
   if (fromMs === null) return null;
   const period = periodOfKey(periodKey - 1);
-  const toMs = Math.max(periodEndMs(period), fromMs + MIN_DAYS * DAY_MS);
+  const toMs = Math.max(periodEndMs(period), fromMs + MIN_READING_DAYS * DAY_MS);
   if (toMs > nowMs) return null;
   const days = Math.floor((toMs - fromMs) / DAY_MS);
   const readings = Array.from({ length: days + 1 }, (_, day) =>
@@ -58,10 +58,10 @@ function latestDay(
   { tenantKey, nowMs }: { tenantKey: number; nowMs: number },
 ): bigint | null {
   const used: bigint[] = [];
-  for (let day = 0; day < LATEST_DAYS; day += 1) {
+  for (let day = 0; day < LATEST_MEDIAN_DAYS; day += 1) {
     const [from, to] = [day + 1, day].map((ago) => usageHistory.sinceStart(periodKey, tenantKey, nowMs - ago * DAY_MS));
     if (from === null || to === null || from === undefined || to === undefined) return null;
     used.push(to - from);
   }
-  return used.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor(LATEST_DAYS / 2)] ?? null;
+  return used.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[Math.floor(LATEST_MEDIAN_DAYS / 2)] ?? null;
 }

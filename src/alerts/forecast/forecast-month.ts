@@ -4,7 +4,7 @@ import { withoutShared } from './shared-factor.ts';
 import type { TenantSample } from './tenant-sample.ts';
 import type { UsageHistory } from './usage-history.ts';
 
-interface OpenMonth {
+interface ForecastSubject {
   sample: TenantSample;
   periodKey: number;
   /** Null for the workspace. */
@@ -15,7 +15,7 @@ interface OpenMonth {
  * Forecasts an open month. The workspace is forecast from its days unchanged, a tenant from its days without the shared
  * factor, and an intermittent tenant by its habits. Returns null with too little history.
  */
-export function forecastMonth(usageHistory: UsageHistory, month: OpenMonth): UsageForecast | null {
+export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject): UsageForecast | null {
   const { sample, periodKey, tenantKey } = month;
   const current = usageHistory.reading(periodKey, tenantKey, usageHistory.sources.nowMs);
   if (current === null) return null;

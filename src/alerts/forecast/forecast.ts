@@ -15,13 +15,13 @@ export interface UsageForecast extends Forecast {
   sure: bigint | null;
 }
 
-const LOW = 0.05;
-const HIGH = 0.97;
+const LOW_QUANTILE = 0.05;
+const HIGH_QUANTILE = 0.97;
 /** Quantile of `sure`, which also includes that a recent rise ends: the month stays below it in one of four cases. */
 const SURE_QUANTILE = 0.25;
-/** With fewer days there is no `sure`, and the noise is at least NOISE_OF_FEW: a few equal days may be chance. */
-const FEW_DAYS = 14;
-const NOISE_OF_FEW = 0.5;
+/** With fewer days there is no `sure`, and the noise is at least MIN_NOISE_OF_FEW_DAYS: a few equal days may be chance. */
+const MIN_SURE_DAYS = 14;
+const MIN_NOISE_OF_FEW_DAYS = 0.5;
 /** Share of the bursts early in the month that is not expected to repeat later. */
 const EARLY_BURSTS_SHARE = 0.5;
 
@@ -33,9 +33,9 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   const { days, elapsed, lengths } = past;
   if (days.length === 0) return null;
   const left = Math.max(0, lengths[0] - elapsed);
-  const isFew = days.length < FEW_DAYS;
+  const isFew = days.length < MIN_SURE_DAYS;
   const { weights, dayNoise, noise: own } = weekdayProfileOf(days);
-  const least = isFew ? NOISE_OF_FEW : 0;
+  const least = isFew ? MIN_NOISE_OF_FEW_DAYS : 0;
   const noise = Math.max(own, least);
   const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
   const level = usageLevelOf(days, week);
@@ -52,9 +52,9 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   // A shared change that has lasted for n days may last for up to n more days.
   const lasts = left <= 0 ? 0 : (shared.lasting.factor - 1) * (Math.min(left, shared.lasting.days) / left);
   return {
-    low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW))),
+    low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW_QUANTILE))),
     likely: reached(rest, 1),
-    high: reached(most * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH))),
+    high: reached(most * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH_QUANTILE))),
     sure: isFew ? null : reached(Math.min(rest, back), quantile(factors, SURE_QUANTILE)),
   };
 }
@@ -93,7 +93,7 @@ export function trendOf(monthForecast: UsageForecast | null, limit: bigint): Tre
 const FIT_DAYS = 35;
 /** The day of the month is used instead of the weekday if its error is below this share. */
 const NEARER = 0.85;
-const LATEST_DAYS = 10;
+const COMPARED_DAYS = 10;
 /** Days since a recent change are left out of this comparison, because a month earlier the rate was another. */
 const MAX_SINCE = 14;
 /**
@@ -121,7 +121,7 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfi
     byMonth += (used - then) ** 2;
   }
   if (byMonth >= byWeek * NEARER) return null;
-  const latest = Math.min(LATEST_DAYS, elapsed, since === 0 ? LATEST_DAYS : Math.max(2, since));
+  const latest = Math.min(COMPARED_DAYS, elapsed, since === 0 ? COMPARED_DAYS : Math.max(2, since));
   const most = since === 0 ? MAX_TIMES : Number.POSITIVE_INFINITY;
   const likely = [before, before + earlier].flatMap((ago, month) => {
     const rest = rests[month] ?? null;

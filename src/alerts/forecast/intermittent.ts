@@ -76,7 +76,7 @@ export function forecastByHabit(
     for (const other of others()) moments.push(...momentsOf(other, now, { ahead, isOwn: false }));
   }
   if (moments.length < MIN_NEIGHBOURS) return null;
-  const near = nearest(moments);
+  const near = nearestMoments(moments);
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
   const low = reached(LOW);
@@ -86,7 +86,7 @@ export function forecastByHabit(
 }
 
 /** A tenant's activity before a moment: the latest stretch without a week's pause, and the pause before that stretch. */
-interface Stretch {
+interface ActivityStretch {
   /** Days since the stretch began, and how many of them had usage. */
   age: number;
   active: number;
@@ -105,7 +105,7 @@ interface Moment {
   rest: number;
 }
 
-function stretchAt(days: readonly number[], at: number): Stretch {
+function stretchAt(days: readonly number[], at: number): ActivityStretch {
   let [age, active, used, first, idle] = [0, 0, 0, 0, 0];
   for (let day = at; day < Math.min(days.length, at + MAX_STRETCH_DAYS) && idle < PAUSE_DAYS; day += 1) {
     const credits = days[day] ?? 0;
@@ -131,7 +131,7 @@ function stretchAt(days: readonly number[], at: number): Stretch {
 /** Returns the past moments to compare with the present: active days for which the next `ahead` days are known. */
 function momentsOf(
   days: readonly number[],
-  now: Stretch,
+  now: ActivityStretch,
   { ahead, isOwn }: { ahead: number; isOwn: boolean },
 ): Moment[] {
   const moments: Moment[] = [];
@@ -157,7 +157,7 @@ function apart(a: number, b: number): number {
   return Math.abs(Math.log((a + 1) / (b + 1)));
 }
 
-function nearest(moments: Moment[]): Moment[] {
+function nearestMoments(moments: Moment[]): Moment[] {
   const ascending = moments.sort((a, b) => a.distance - b.distance);
   let weight = 0;
   const count = ascending.findIndex((moment) => {

@@ -27,7 +27,7 @@ export interface LastRead {
  * The readings around a moment. Between two readings, credits count as used evenly; `later` is null if one reading is
  * close enough.
  */
-interface Place {
+interface NearReadings {
   earlier: LastRead;
   later: LastRead | null;
 }
@@ -119,7 +119,7 @@ export class RunMoments {
   }
 
   /** Returns null for a moment before the first run. */
-  readonly placeOf = oncePerKey((atMs: number): Place | null => {
+  readonly placeOf = oncePerKey((atMs: number): NearReadings | null => {
     const isUntouched = atMs <= this.#untouched.byMs;
     const run = isUntouched ? undefined : this.#runs.before(atMs);
     if (run !== undefined && atMs - run.atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(run), later: null };

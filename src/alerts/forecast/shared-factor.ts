@@ -10,7 +10,7 @@ const USUAL_WEEKS = 8;
 /** A factor within 15% of 1 is an ordinary day. */
 const MIN_CHANGE = Math.log(1.15);
 /** A factor counts only if it differs from 1 by this many standard errors of the median. */
-const MIN_ERRORS = 3;
+const MIN_FACTOR_ERRORS = 3;
 /**
  * Standard error of a median for a normal distribution: this factor times the mean absolute deviation over the square
  * root of the count.
@@ -91,7 +91,7 @@ export function sharedFactors(histories: readonly (readonly number[])[]): number
   const normal: NormalLevel[] = [{ level: 0, lastDay: length }];
   for (let day = length - 1; day >= 0; day -= 1) {
     const hasPast = day < length - MIN_DAYS_READ;
-    const change = changeOf(base, day, hasPast ? 'before' : 'after');
+    const change = medianChangeOf(base, day, hasPast ? 'before' : 'after');
     const known = normal.find(({ level, lastDay }) => isNear(change, level) && lastDay - day <= FORGET_AFTER_DAYS);
     const level = known?.level ?? change.level;
     levels[day] = level;
@@ -130,7 +130,7 @@ interface DayChange {
 }
 
 function isNear({ level, error }: DayChange, other: number): boolean {
-  return Math.abs(level - other) < Math.max(MIN_CHANGE, MIN_ERRORS * error);
+  return Math.abs(level - other) < Math.max(MIN_CHANGE, MIN_FACTOR_ERRORS * error);
 }
 
 /** Returns the median of the levels close to `level` in the latest four weeks, if most days are; otherwise null. */
@@ -143,7 +143,7 @@ function lastingLevel(levels: readonly number[], day: number, level: number): nu
  * Returns the median change of a day against the weeks before it; for the oldest days, against the weeks after it. 0
  * if fewer than ten tenants have enough history.
  */
-function changeOf(base: readonly (readonly number[])[], day: number, weeks: 'before' | 'after'): DayChange {
+function medianChangeOf(base: readonly (readonly number[])[], day: number, weeks: 'before' | 'after'): DayChange {
   const changes = base.flatMap((days) => {
     const from = weeks === 'before' ? day + 1 : day - MIN_DAYS_READ;
     const to = from + MIN_DAYS_READ;

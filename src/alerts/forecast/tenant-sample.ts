@@ -6,7 +6,7 @@ import { sharedFactors } from './shared-factor.ts';
 import type { UsageHistory } from './usage-history.ts';
 
 /** Enough tenants for a median. Reading more of a large workspace would only take longer. */
-const MAX_TENANTS = 60;
+const MAX_SAMPLE_TENANTS = 60;
 /** Number of intermittent tenants whose history completes the short history of another one. */
 const MAX_INTERMITTENT = 12;
 
@@ -50,10 +50,10 @@ export class TenantSample {
     const before = this.#periodKey - 1;
     const [first, last] = bounds(connection).get(before) as [number | null, number | null];
     if (first === null || last === null) return [];
-    const stride = Math.floor((last - first) / MAX_TENANTS);
+    const stride = Math.floor((last - first) / MAX_SAMPLE_TENANTS);
     const tenants: number[] = [];
     let after = first - 1;
-    while (tenants.length < MAX_TENANTS) {
+    while (tenants.length < MAX_SAMPLE_TENANTS) {
       const found = nextTenant(connection).get(before, after) as number | undefined;
       if (found === undefined) break;
       tenants.push(found);

@@ -12,8 +12,8 @@ const MIN_DAYS = 21;
 /** The noise of a day is its difference from the mean of this many days around it. */
 const AROUND_DAYS = 28;
 /** The latest days are left out of the noise, because they may begin a new level. */
-const LATEST_DAYS = 4;
-const MIN_NOISE = 0.04;
+const DAYS_WITHOUT_NOISE = 4;
+const MIN_DAY_NOISE = 0.04;
 
 export interface WeekdayProfile {
   /** Weights of weekdays with mean 1, starting with the day that ended last. */
@@ -99,7 +99,7 @@ function fitsWeekdays(parts: readonly (number | null)[], usual: readonly number[
 }
 
 function noiseOf(days: readonly number[], weights: readonly number[]): { dayNoise: number; noise: number } {
-  const from = Math.min(LATEST_DAYS, Math.floor(days.length / 2));
+  const from = Math.min(DAYS_WITHOUT_NOISE, Math.floor(days.length / 2));
   // Running totals, because sums around each day are needed repeatedly.
   const usedBy = [0];
   const weighsBy = [0];
@@ -124,6 +124,6 @@ function noiseOf(days: readonly number[], weights: readonly number[]): { dayNois
     before = off;
     expected += weight ** 2;
   }
-  const part = (squares: number) => Math.max(MIN_NOISE, expected === 0 ? 1 : Math.sqrt(squares / expected));
+  const part = (squares: number) => Math.max(MIN_DAY_NOISE, expected === 0 ? 1 : Math.sqrt(squares / expected));
   return { dayNoise: part(apart), noise: part(apart + 2 * Math.max(0, together)) };
 }

@@ -47,7 +47,7 @@ const lastAppliedRun = prepared((db) =>
     .limit(1),
 );
 
-const TYPES: Partial<Record<NotificationEvent, NotificationType>> = {
+const TYPE_OF_EVENT: Partial<Record<NotificationEvent, NotificationType>> = {
   worse: 'alert.escalated',
   grown: 'alert.escalated',
   closed: 'alert.resolved',
@@ -88,7 +88,7 @@ export class MessageComposer {
     const { alertId, rule, cause, level, severity, threshold, previous, current } = alert;
     return buildNotification({
       notification_id: messageId([alertId, revision, route.channel]),
-      type: TYPES[event] ?? 'alert.firing',
+      type: TYPE_OF_EVENT[event] ?? 'alert.firing',
       event,
       revision,
       episode: alert.episode,

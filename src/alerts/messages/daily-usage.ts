@@ -51,7 +51,7 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
   const isOpen = startMs + elapsedMs < periodEndMs(period);
   if (isOpen && lastRate > (rates.at(-1) ?? ratesBefore.at(-1) ?? 0)) rates.push(lastRate);
   const all = [...ratesBefore, ...rates];
-  const change = changeOf(all);
+  const change = lastingChangeOf(all);
   const day = change === null ? 0 : rates.length - change.days;
   const seen = change !== null && isDaySeen(days, day) ? change : null;
   const elapsedDays = elapsedMs / DAY_MS;
@@ -67,7 +67,7 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
 }
 
 /** Returns the latest lasting change of daily rates, the earliest first; null without one. */
-function changeOf(rates: readonly number[]): RateChange | null {
+function lastingChangeOf(rates: readonly number[]): RateChange | null {
   // Negative credits are a correction, not a rate.
   if (rates.length === 0 || rates.some((rate) => rate < 0)) return null;
   return rateChangeOf(rates.toReversed());

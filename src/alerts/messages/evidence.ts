@@ -17,7 +17,7 @@ import { createDailyUsage } from './daily-usage.ts';
 import type { Evidence, EvidenceEntry, Predecessor, StakeMoney, TenantsEvidence } from './facts/facts.ts';
 
 /** Number of entries in a notification, the latest ones. `finance_history` has all of them. */
-const MAX_ENTRIES = 20;
+const MAX_NAMED_ENTRIES = 20;
 
 export interface EvidenceAbout {
   tenantId: string | null;
@@ -25,11 +25,11 @@ export interface EvidenceAbout {
 }
 
 const IS_OF_MONTHS = 'period_key IN (@periodKey, @periodKey - 1) AND tenant_key = @tenantKey';
-const latestEntries = preparedSql(
+const readLatestEntries = preparedSql(
   `SELECT e.entry_id, r.run_id, e.period_key, e.credits_delta, e.credits_after, (
        SELECT count(*) FROM usage_entries WHERE ${IS_OF_MONTHS}) AS entry_count
      FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
-     WHERE ${IS_OF_MONTHS} ORDER BY e.entry_id DESC LIMIT ${MAX_ENTRIES}`,
+     WHERE ${IS_OF_MONTHS} ORDER BY e.entry_id DESC LIMIT ${MAX_NAMED_ENTRIES}`,
   'safeIntegers',
 );
 
@@ -40,7 +40,7 @@ export function createEvidence(
 ): (seen: Observation, about: EvidenceAbout) => Evidence {
   const total = oncePerKey((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
   const dailyUsageOf = createDailyUsage(connection);
-  const entriesOf = latestEntries(connection);
+  const entriesOf = readLatestEntries(connection);
   const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
     const { periodKey } = seen;
     if (priceOf === null || periodKey === null) return null;

@@ -22,7 +22,7 @@ export function alertFacts(facts: Facts): Fact[] {
     ['Requests', requests === null ? null : pairWords(facts, requests)],
     ['Limit', thresholdWords(facts)],
     ['Forecast', projection === null ? null : forecastFact(facts, projection)],
-    ['Since', usage === null || usage.since === null ? null : sinceWords(usage)],
+    ['Since', usage === null || usage.since === null ? null : rateChangeWords(usage)],
     ['A day', usage === null || usage.since !== null ? null : rateWords(facts, usage)],
     ['Same point', usage === null || projection === null ? null : samePointWords(facts, usage)],
     ['Share', shareWords(facts)],
@@ -32,7 +32,7 @@ export function alertFacts(facts: Facts): Fact[] {
       'Cost',
       at_stake_money === null || BigInt(at_stake_money.amount_minor) === 0n ? null : moneyWords(facts, at_stake_money),
     ],
-    ['Largest', evidence.tenants === null ? null : largestWords(facts, evidence.tenants)],
+    ['Largest', evidence.tenants === null ? null : largestTenantsWords(facts, evidence.tenants)],
     ['New id of', predecessor === null ? null : predecessor.tenant_id],
   ]);
 }
@@ -102,7 +102,7 @@ function moneyWords({ period }: Facts, money: StakeMoney): string {
   return `${amountWords(money)} at the prices of ${period}`;
 }
 
-function sinceWords({ since, usual_daily_credits, recent_daily_credits }: DailyUsage): string {
+function rateChangeWords({ since, usual_daily_credits, recent_daily_credits }: DailyUsage): string {
   return `${since}: ${grouped(recent_daily_credits ?? 0n)} credits a day, ${grouped(usual_daily_credits ?? 0n)} before`;
 }
 
@@ -119,7 +119,7 @@ function samePointWords({ period, credits }: Facts, { previous_same_point }: Dai
 }
 
 /** Names the tenants with the largest increase, each with its credits in both months. */
-function largestWords({ previous_period }: Facts, { largest }: TenantsEvidence): string | null {
+function largestTenantsWords({ previous_period }: Facts, { largest }: TenantsEvidence): string | null {
   if (largest.length === 0) return null;
   return largest
     .map(
@@ -140,7 +140,7 @@ function percent(part: number | bigint): string {
   return Number(part) === 0 ? 'less than 0.1%' : `${grouped(part)}%`;
 }
 
-const CAUSES = { requests: 'more requests', each: 'more credits per request' } as const;
+const GROWTH_CAUSE_WORDS = { requests: 'more requests', each: 'more credits per request' } as const;
 
 /** Names the causes of the growth, and compares credits per request with before. */
 function driverWords(facts: Facts): string | null {
@@ -150,5 +150,5 @@ function driverWords(facts: Facts): string | null {
   if (requests.current <= 0n) return null;
   const now = grouped(Number(credits.current) / Number(requests.current));
   const before = grouped(Number(credits.previous) / Number(requests.previous));
-  return `${causes.map((cause) => CAUSES[cause]).join(' and ')}: ${now} credits each, ${before} in ${previous_period}`;
+  return `${causes.map((cause) => GROWTH_CAUSE_WORDS[cause]).join(' and ')}: ${now} credits each, ${before} in ${previous_period}`;
 }

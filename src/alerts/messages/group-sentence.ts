@@ -9,7 +9,7 @@ import { baselineMonth, forecast, monthCredits, monthOf, placeOf, settled, subje
 import { linesOf, type MessageText } from './message.ts';
 import { eventWords, monthWords, readWords } from './sentence.ts';
 
-const MAX_NAMED = 3;
+const MAX_NAMED_MEMBERS = 3;
 /** Events with which a condition begins or gets worse. */
 const BEGINS: readonly NotificationEvent[] = ['opened', 'again', 'worse'];
 
@@ -19,7 +19,7 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
   if (first === undefined) return { title: '', lines: [] };
   const rule = RULE_TABLE[first.rule];
   if (rule.type === 'system') {
-    const names = `${firstOf(all.map(placeOf), MAX_NAMED)}.`;
+    const names = `${firstOf(all.map(placeOf), MAX_NAMED_MEMBERS)}.`;
     const where = counted(all.length, 'workspace');
     const { found, ended, todo } = causeMessage(rule.message, first);
     return first.event === 'closed'
@@ -40,7 +40,7 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
 /** Names the largest members; empty for workspaces, because the lines list all of them. */
 export function largestWords(all: readonly Facts[]): string {
   const isSystem = all.some(({ rule }) => RULE_TABLE[rule].type === 'system');
-  return isSystem ? '' : `Largest: ${firstOf(memberLines(all), MAX_NAMED)}.`;
+  return isSystem ? '' : `Largest: ${firstOf(memberLines(all), MAX_NAMED_MEMBERS)}.`;
 }
 
 /** Returns each member with its figures, such as `acme 345,035 (June 122,435)`. */

@@ -35,10 +35,10 @@ export function buildNotification(input: NotificationInput): Notification {
     reason: current === null ? null : changeReason(previous, current),
   };
   const text = alertText(facts);
-  return { ...facts, link: linkTo(public_url, rest), acknowledge_link, ...text, summary: inOneText(text) };
+  return { ...facts, link: pageLinkTo(public_url, rest), acknowledge_link, ...text, summary: inOneText(text) };
 }
 
-function linkTo(
+function pageLinkTo(
   publicUrl: string | null,
   { workspace_id, tenant_id, period }: Pick<Facts, 'workspace_id' | 'tenant_id' | 'period'>,
 ): string | null {

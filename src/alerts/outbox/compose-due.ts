@@ -187,10 +187,10 @@ class ChannelComposer {
  * Outliers are not grouped.
  */
 function groupsOf(due: readonly DueNotification[]): DueNotification[][] {
-  const gathered = new Set(due.filter(isGathered).map(kindOf));
+  const gathered = new Set(due.filter(isGathered).map(causeKeyOf));
   const joins = (one: DueNotification): boolean =>
-    gathered.has(kindOf(one)) && (isGathered(one) || GROUPED.includes(one.event));
-  const alike = Map.groupBy(due, (one) => JSON.stringify([kindOf(one), joins(one) || wordOf(one)]));
+    gathered.has(causeKeyOf(one)) && (isGathered(one) || GROUPED.includes(one.event));
+  const alike = Map.groupBy(due, (one) => JSON.stringify([causeKeyOf(one), joins(one) || wordOf(one)]));
   return [...alike.values()].flatMap((members) => {
     const [first] = members;
     if (first === undefined || !isMany(members, joins(first) ? MIN_GATHERED : MIN_GROUP_TENANTS)) return alone(members);
@@ -206,7 +206,7 @@ function alone(members: readonly DueNotification[]): DueNotification[][] {
 }
 
 /** Returns a key that notifications with a common cause share. */
-function kindOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueNotification): string {
+function causeKeyOf({ alert: { rule, cause, periodKey }, workspaceKey }: DueNotification): string {
   return JSON.stringify(stopsReading(rule) ? [rule, cause] : [rule, workspaceKey, periodKey]);
 }
 

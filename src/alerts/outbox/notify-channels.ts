@@ -176,7 +176,7 @@ class Notifier {
 
   #dueNotification(
     due: Pick<DueNotification, 'alert' | 'route' | 'event' | 'notifiedCount' | 'pending' | 'revision' | 'isNew'>,
-    { tenantId, evidence }: Subject,
+    { tenantId, evidence }: NotifiedSubject,
   ): DueNotification {
     const { alert, route, event, notifiedCount } = due;
     const { connection, workspaceKey } = this.#book.context;
@@ -207,7 +207,7 @@ class Notifier {
     return takes(route, { ...alert, workspaceId: this.#book.context.workspaceId, tenantId });
   }
 
-  #subject(alert: StoredAlert): Subject {
+  #subject(alert: StoredAlert): NotifiedSubject {
     const { tenantId, silence, passedLimits } = this.#match(alert);
     const composer = this.#composer;
     let evidence: Evidence | null = null;
@@ -258,7 +258,7 @@ class Notifier {
   }
 }
 
-interface Subject extends PipelineAlert {
+interface NotifiedSubject extends PipelineAlert {
   /** Gathers the evidence when it is first used. */
   evidence(): Evidence;
 }

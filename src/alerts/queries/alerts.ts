@@ -145,13 +145,13 @@ function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredFacts, 'f
 }
 
 /** System alerts come before alerts about usage. */
-function sizeOf({ period, at_stake_credits: credits }: ListedAlert): bigint {
+function stakeSizeOf({ period, at_stake_credits: credits }: ListedAlert): bigint {
   return period === null ? LARGEST_FIGURE + 1n : (credits ?? 0n);
 }
 
 /** `critical` comes before `warning` alphabetically, too. */
 function compareAlerts(a: ListedAlert, b: ListedAlert): number {
-  const [stakeA, stakeB] = [sizeOf(a), sizeOf(b)];
+  const [stakeA, stakeB] = [stakeSizeOf(a), stakeSizeOf(b)];
   if (a.severity !== b.severity) return a.severity < b.severity ? -1 : 1;
   if (stakeA !== stakeB) return stakeA > stakeB ? -1 : 1;
   return a.alert_id < b.alert_id ? -1 : 1;

@@ -8,14 +8,14 @@ export interface AlertFigures {
 }
 
 /** The same figures as columns of an alert. */
-type FigureColumns = Pick<
+type AlertFigureColumns = Pick<
   typeof alerts.$inferSelect,
   'previousCredits' | 'currentCredits' | 'previousRequests' | 'currentRequests' | 'threshold'
 >;
 
 export const NO_FIGURES: AlertFigures = { previous: null, current: null, threshold: null };
 
-export function figuresOf(row: FigureColumns): AlertFigures {
+export function figuresOf(row: AlertFigureColumns): AlertFigures {
   return {
     previous: pair(row.previousCredits, row.previousRequests),
     current: pair(row.currentCredits, row.currentRequests),
@@ -23,7 +23,7 @@ export function figuresOf(row: FigureColumns): AlertFigures {
   };
 }
 
-export function figureColumns({ previous, current, threshold }: AlertFigures): FigureColumns {
+export function figureColumns({ previous, current, threshold }: AlertFigures): AlertFigureColumns {
   return {
     previousCredits: previous?.credits ?? null,
     currentCredits: current?.credits ?? null,

@@ -186,7 +186,7 @@ export class AlertStore {
 
   /** Writes the changed columns; null: all of them. */
   write(alert: StoredAlert, stored: StoredAlert | null): void {
-    const [row, before] = [rowOf(alert), stored && rowOf(stored)];
+    const [row, before] = [alertRowOf(alert), stored && alertRowOf(stored)];
     const changed = CHANGEABLE_COLUMNS.filter((column) => before === null || row[column] !== before[column]);
     if (changed.length === 0) return;
     const columns = ['ruleVersion', ...changed].join(' ');
@@ -248,7 +248,7 @@ export function shortHash(text: string, characters: number): string {
   return createHash('sha256').update(text).digest('hex').slice(0, characters);
 }
 
-function rowOf(alert: StoredAlert): Record<string, unknown> {
+function alertRowOf(alert: StoredAlert): Record<string, unknown> {
   const pendingSince = alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString();
   return { ...alert, ...figureColumns(alert), pendingSince };
 }

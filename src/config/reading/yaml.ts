@@ -33,14 +33,17 @@ export function parseYaml(text: string, name: string): ParsedYaml {
 
 function syntaxFault(problem: YAMLError, lines: LineCounter, name: string): ConfigFault {
   const { line, col } = lines.linePos(problem.pos[0]);
-  const words = PROBLEMS[problem.code] ?? ['is not valid YAML', 'Check quotes, colons and indentation on this line'];
+  const words = YAML_PROBLEMS[problem.code] ?? [
+    'is not valid YAML',
+    'Check quotes, colons and indentation on this line',
+  ];
   return { path: `${name}:${line}:${col}`, message: words[0], hint: words[1] };
 }
 
 const INDENTATION = ['is not indented as its neighbours are', 'Align settings of one group, with spaces'] as const;
 const QUOTES = 'Put values that begin with a special character or contain ": " in quotes';
 
-const PROBLEMS: Readonly<Partial<Record<YAMLError['code'], readonly [message: string, hint: string]>>> = {
+const YAML_PROBLEMS: Readonly<Partial<Record<YAMLError['code'], readonly [message: string, hint: string]>>> = {
   DUPLICATE_KEY: ['repeats a setting', 'Keep one of the two'],
   BAD_INDENT: INDENTATION,
   TAB_AS_INDENT: ['is indented with a tab', 'Indent this line, and all others, with spaces'],

@@ -22,9 +22,9 @@ export function encodeCursor(place: CursorPlace, key: RowKey): string {
 export function decodeCursor(place: CursorPlace, cursor: string): RowKey {
   const [ledger, listing] = marksOf(place);
   const [version, ofLedger, ofListing, key] = parsed(cursor);
-  if (version !== BigInt(VERSION) || !isKey(key)) throw refused('is not a cursor of this API');
-  if (ofLedger !== ledger) throw refused('belongs to another ledger');
-  if (ofListing !== listing) throw refused('belongs to another path or other filters');
+  if (version !== BigInt(VERSION) || !isKey(key)) throw refusedCursor('is not a cursor of this API');
+  if (ofLedger !== ledger) throw refusedCursor('belongs to another ledger');
+  if (ofListing !== listing) throw refusedCursor('belongs to another path or other filters');
   return key;
 }
 
@@ -57,6 +57,6 @@ function isInt64(value: unknown): boolean {
   return typeof value === 'bigint' && BigInt.asIntN(64, value) === value;
 }
 
-function refused(why: string): ApiError {
+function refusedCursor(why: string): ApiError {
   return new ApiError(400, 'bad_cursor', `cursor ${why}`, { hint: 'start again without a cursor' });
 }

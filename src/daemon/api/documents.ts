@@ -23,7 +23,7 @@ export async function readDocument(
   input: Record<string, unknown>,
 ): Promise<Answer> {
   const document = await runRead(scope, operation, input);
-  return { document, snapshot: readSnapshot(scope.connection, workspaceOf(input)) };
+  return { document, snapshot: readSnapshot(scope.connection, inputWorkspace(input)) };
 }
 
 /** Makes a change. Its document says whether it is applied, and has the notes for the caller. */
@@ -33,7 +33,7 @@ export async function applyChange(
   input: Record<string, unknown>,
 ): Promise<Answer> {
   const { document, applied, notes } = await operation.run(scope, input);
-  return { document: { ...document, applied, notes }, snapshot: readSnapshot(scope.connection, workspaceOf(input)) };
+  return { document: { ...document, applied, notes }, snapshot: readSnapshot(scope.connection, inputWorkspace(input)) };
 }
 
 /** Reads one page of a listing. Its member `next_cursor` continues it, and is null on the last page. */
@@ -48,13 +48,13 @@ export function readPage(
   const after = page.cursor === null ? null : decodeCursor(place, page.cursor);
   return connection.transaction(() => {
     const { head, rows, tail = {} } = operation.run(scope, input, { after, limit: page.limit + 1 });
-    const found = firstOf(rows, page.limit + 1);
+    const found = takeRows(rows, page.limit + 1);
     const shown = found.slice(0, page.limit);
     const last = shown.at(-1);
     const next = found.length > shown.length && last !== undefined ? encodeCursor(place, operation.keyOf(last)) : null;
     return {
       document: { ...head, [operation.member]: shown, ...tail, next_cursor: next },
-      snapshot: readSnapshot(connection, workspaceOf(input)),
+      snapshot: readSnapshot(connection, inputWorkspace(input)),
     };
   })();
 }
@@ -64,11 +64,11 @@ export function cursorPlace({ name }: Operation, { connection }: Scope, input: o
   return { ledgerId: ledgerId(connection), operation: name, input };
 }
 
-function workspaceOf({ workspace }: Record<string, unknown>): string | undefined {
+function inputWorkspace({ workspace }: Record<string, unknown>): string | undefined {
   return typeof workspace === 'string' ? workspace : undefined;
 }
 
-function firstOf<Row>(rows: Iterable<Row>, limit: number): Row[] {
+function takeRows<Row>(rows: Iterable<Row>, limit: number): Row[] {
   const found: Row[] = [];
   for (const row of rows) {
     found.push(row);

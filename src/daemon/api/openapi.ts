@@ -57,7 +57,7 @@ export function describeApi(operations: readonly Operation[], version: string): 
     },
     servers: [{ url: '/api/v1' }],
     security: [{ token: [] }],
-    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    tags: [...new Set(operations.map(operationTag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'a token of http.tokens' } },
@@ -66,7 +66,7 @@ export function describeApi(operations: readonly Operation[], version: string): 
   };
 }
 
-function tagOf({ http }: Operation): string {
+function operationTag({ http }: Operation): string {
   return http.path.split('/')[1] ?? '';
 }
 
@@ -98,7 +98,7 @@ function describeOperation(operation: Operation): Json {
     operationId: name.replace('.', '_'),
     summary,
     description: `${details === undefined ? '' : `${details} `}Needs the role \`${role}\`.${from}`,
-    tags: [tagOf(operation)],
+    tags: [operationTag(operation)],
     parameters,
     ...(hasBody ? { requestBody: { content: { [bodyType(operation)]: { schema: body } } } } : {}),
     responses: {

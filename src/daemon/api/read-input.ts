@@ -32,17 +32,17 @@ export function inputReader(
     const { limit, cursor, format: _format, ...query } = request.query as Record<string, unknown>;
     const isList = operation.kind === 'list';
     const given: Record<string, unknown> = {};
-    const texts = { ...query, ...(isList ? {} : definedOf({ limit, cursor })), ...(request.params as object) };
+    const texts = { ...query, ...(isList ? {} : definedFields({ limit, cursor })), ...(request.params as object) };
     for (const [field, text] of Object.entries(texts)) given[field] = fieldValue(text, kinds.get(field));
     if (form !== null) Object.assign(given, withoutFields(formValues(form, kinds), texts));
-    else if (isGroup(request.body)) Object.assign(given, withoutFields(request.body, texts));
+    else if (isFieldGroup(request.body)) Object.assign(given, withoutFields(request.body, texts));
     else if (request.body !== undefined && request.body !== null) {
       throw new ApiError(400, 'bad_request', 'the body is not a JSON object', {
         hint: 'send the fields as one object',
       });
     }
     const input = parseInput(operation, given, PATH);
-    return { input, page: isList ? pageOf({ limit, cursor }) : { limit: DEFAULT_LIMIT, cursor: null } };
+    return { input, page: isList ? pageInputOf({ limit, cursor }) : { limit: DEFAULT_LIMIT, cursor: null } };
   };
 }
 
@@ -56,7 +56,7 @@ export function parseInput(operation: Operation, given: object, entry: Entry): R
   );
 }
 
-function pageOf({ limit, cursor }: { limit: unknown; cursor: unknown }): PageInput {
+function pageInputOf({ limit, cursor }: { limit: unknown; cursor: unknown }): PageInput {
   const faults: FieldFault[] = [];
   const number =
     limit === undefined ? DEFAULT_LIMIT : typeof limit === 'string' && /^\d{1,4}$/.test(limit) ? +limit : 0;
@@ -111,28 +111,29 @@ function fieldValue(text: unknown, kind: FieldKind | undefined): unknown {
 
 function faultsOf(issue: z.core.$ZodIssue, { noun }: Entry): FieldFault[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((field) => ({ field: shown(field), message: `is not a field of this ${noun}` }));
+    return issue.keys.map((field) => ({ field: shownValue(field), message: `is not a field of this ${noun}` }));
   }
-  return [{ field: shown(issue.path.map(String).join('.')) || 'body', message: issue.message }];
+  return [{ field: shownValue(issue.path.map(String).join('.')) || 'body', message: issue.message }];
 }
 
-const MAX_SHOWN_CHARACTERS = 80;
+const MAX_FAULT_CHARACTERS = 80;
 
-function shown(field: string): string {
-  return field.length > MAX_SHOWN_CHARACTERS ? `${field.slice(0, MAX_SHOWN_CHARACTERS)}...` : field;
+function shownValue(field: string): string {
+  return field.length > MAX_FAULT_CHARACTERS ? `${field.slice(0, MAX_FAULT_CHARACTERS)}...` : field;
 }
 
-function isGroup(value: unknown): value is Record<string, unknown> {
+function isFieldGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A field that the path or the query has already given is refused in the body. */
 function withoutFields(body: Record<string, unknown>, texts: object): Record<string, unknown> {
   const twice = Object.keys(body).filter((field) => field in texts);
-  if (twice.length > 0) throw badRequest(twice.map((field) => ({ field: shown(field), message: 'is given twice' })));
+  if (twice.length > 0)
+    throw badRequest(twice.map((field) => ({ field: shownValue(field), message: 'is given twice' })));
   return body;
 }
 
-function definedOf(fields: Record<string, unknown>): Record<string, unknown> {
+function definedFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

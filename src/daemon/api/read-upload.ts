@@ -22,7 +22,7 @@ export async function readUpload(request: FastifyRequest, fileField: string): Pr
   } catch (error) {
     // The parser's own errors have no status: the body ends early, or a part has no header.
     if (error instanceof ApiError || hasStatus(error)) throw error;
-    throw refused(`the body is not a form: ${error instanceof Error ? error.message : String(error)}`);
+    throw refusedUpload(`the body is not a form: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -34,9 +34,9 @@ async function readParts(request: FastifyRequest, fileField: string): Promise<Re
   const fields: Record<string, unknown> = {};
   for await (const part of request.parts()) {
     const { fieldname: name } = part;
-    if (Object.hasOwn(fields, name)) throw refused(`${name} is given twice`);
+    if (Object.hasOwn(fields, name)) throw refusedUpload(`${name} is given twice`);
     if (part.type === 'file') {
-      if (name !== fileField) throw refused(`${name} is a file; the file is expected as ${fileField}`);
+      if (name !== fileField) throw refusedUpload(`${name} is a file; the file is expected as ${fileField}`);
       fields[name] = await fileOf(part);
     } else {
       fields[name] = part.value;
@@ -49,6 +49,6 @@ async function fileOf(part: MultipartFile): Promise<InputFile> {
   return { name: part.filename, bytes: await part.toBuffer() };
 }
 
-function refused(message: string): ApiError {
+function refusedUpload(message: string): ApiError {
   return new ApiError(400, 'bad_request', message, { hint: 'see /api for the fields of this path' });
 }

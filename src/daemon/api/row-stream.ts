@@ -86,7 +86,7 @@ export class RowStreams {
   ): AsyncGenerator<string> {
     for await (const { rows, columns } of pagesOf(operation, scope, input)) {
       onColumns(columns);
-      const lines = rows.map((row) => `${stringifyExact(valuesOf(row, columns))}\n`);
+      const lines = rows.map((row) => `${stringifyExact(rowValuesOf(row, columns))}\n`);
       if (lines.length > 0) yield this.#redact(lines.join(''));
     }
   }
@@ -111,7 +111,7 @@ export class RowStreams {
   async *#csv(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<string> {
     let isFirst = true;
     for await (const { rows, columns } of pagesOf(operation, scope, input)) {
-      const values = rows.map((row) => valuesOf(row, columns));
+      const values = rows.map((row) => rowValuesOf(row, columns));
       const text = [...csvPieces({ name: operation.title, columns, rows: values }, {})].join('');
       // Each page is a CSV of its own; only the first keeps its header.
       yield this.#redact(isFirst ? text : text.slice(text.indexOf('\n') + 1));
@@ -136,7 +136,7 @@ async function* pagesOf(operation: AnyListOperation, scope: Scope, input: object
       rows.push(row);
       if (rows.length === ROWS_PER_PAGE) break;
     }
-    yield { rows, columns: columnsOf(operation, listing) };
+    yield { rows, columns: rowColumnsOf(operation, listing) };
     const last = rows.at(-1);
     if (last === undefined || rows.length < ROWS_PER_PAGE) return;
     after = operation.keyOf(last);
@@ -144,18 +144,18 @@ async function* pagesOf(operation: AnyListOperation, scope: Scope, input: object
   }
 }
 
-function columnsOf(
+function rowColumnsOf(
   { columns }: AnyListOperation,
   listing: { columns?: readonly SheetColumn[] },
 ): readonly SheetColumn[] {
   return columns === 'listing' ? (listing.columns ?? []) : (columns ?? []);
 }
 
-function valuesOf(row: object, columns: readonly SheetColumn[]): SheetValue[] {
-  return columns.map(({ name }) => plainValue((row as Record<string, unknown>)[name]));
+function rowValuesOf(row: object, columns: readonly SheetColumn[]): SheetValue[] {
+  return columns.map(({ name }) => textValue((row as Record<string, unknown>)[name]));
 }
 
-function plainValue(value: unknown): SheetValue {
+function textValue(value: unknown): SheetValue {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return value;
   return typeof value === 'string' ? value : stringifyExact(value);

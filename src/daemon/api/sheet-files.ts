@@ -21,7 +21,7 @@ export interface SheetOrder {
   columns: readonly SheetColumn[];
 }
 
-const THREAD_MEMORY_MB = 512;
+const SHEET_THREAD_MEMORY_MB = 512;
 
 interface SheetRequest {
   format: SheetFormatOfThread;
@@ -73,7 +73,7 @@ function plainColumn({ name, kind, sum }: SheetColumn): SheetColumn {
 async function runThread(order: SheetOrder, signal: AbortSignal): Promise<void> {
   const worker = new Worker(siblingModule(import.meta.url, 'sheet-thread'), {
     workerData: order,
-    resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+    resourceLimits: { maxOldGenerationSizeMb: SHEET_THREAD_MEMORY_MB },
   });
   const end = () => void worker.terminate();
   signal.addEventListener('abort', end, { once: true });

@@ -7,8 +7,8 @@ import type { Context } from '../../wiring/context.ts';
 import type { ReadOrder, ReadReply } from './read-thread.ts';
 
 /** The thread ends after this time without a read, because its code takes memory. */
-const THREAD_IDLE_MS = 60_000;
-const THREAD_MEMORY_MB = 1024;
+const READ_THREAD_IDLE_MS = 60_000;
+const READ_THREAD_MEMORY_MB = 1024;
 /** Maximum reads that wait; further ones fail with `reads_busy`. */
 const MAX_WAITING_READS = 8;
 
@@ -61,7 +61,7 @@ export class SlowReads {
 
   #start(): Worker {
     const worker = new Worker(siblingModule(import.meta.url, 'read-thread'), {
-      resourceLimits: { maxOldGenerationSizeMb: THREAD_MEMORY_MB },
+      resourceLimits: { maxOldGenerationSizeMb: READ_THREAD_MEMORY_MB },
     });
     worker.unref();
     worker.on('message', (reply: ReadReply) => this.#answer(reply));
@@ -78,7 +78,7 @@ export class SlowReads {
     if ('document' in reply) waiter?.resolve(reply.document as never);
     else waiter?.reject(unpackError(reply.error));
     if (this.#waiting.size === 0) {
-      this.#cancelIdle = systemClock.after(THREAD_IDLE_MS, () => void this.stop(), { background: true });
+      this.#cancelIdle = systemClock.after(READ_THREAD_IDLE_MS, () => void this.stop(), { background: true });
     }
   }
 }

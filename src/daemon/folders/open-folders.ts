@@ -13,13 +13,15 @@ const FOLDER_DEADLINE_MS = 30 * SECOND_MS;
 /** Time that commands have after a stop, less than the stop waits for a job. */
 const STOP_GRACE_MS = 1_000;
 
-type Commands = typeof FOLDER_COMMANDS;
-type CommandName = keyof Commands;
-type Reply = { id: number } & ({ result?: unknown } | { error: PackedError });
+type FolderCommands = typeof FOLDER_COMMANDS;
+type FolderCommandName = keyof FolderCommands;
+type FolderReply = { id: number } & ({ result?: unknown } | { error: PackedError });
 
 /** The folder commands, run by a process. Each rejects with `folder_timed_out` if the folder does not answer. */
 export type Folders = {
-  readonly [Name in CommandName]: (...args: Parameters<Commands[Name]>) => Promise<Awaited<ReturnType<Commands[Name]>>>;
+  readonly [Name in FolderCommandName]: (
+    ...args: Parameters<FolderCommands[Name]>
+  ) => Promise<Awaited<ReturnType<FolderCommands[Name]>>>;
 } & {
   /**
    * Gives commands one more second after `signal` aborts. The process must not outlive the daemon: one that waits for a
@@ -44,7 +46,7 @@ interface FolderOptions {
 export function openFolders({ crashed, deadlineMs = FOLDER_DEADLINE_MS }: FolderOptions): Folders {
   const access = new FolderAccess({ crashed, deadlineMs });
   const command =
-    <Name extends CommandName>(name: Name): Folders[Name] =>
+    <Name extends FolderCommandName>(name: Name): Folders[Name] =>
     (...args: readonly unknown[]) =>
       access.ask(name, args) as never;
   return {
@@ -75,7 +77,7 @@ class FolderAccess {
     this.#deadlineMs = deadlineMs;
   }
 
-  async ask(command: CommandName, args: readonly unknown[]): Promise<unknown> {
+  async ask(command: FolderCommandName, args: readonly unknown[]): Promise<unknown> {
     const [folder] = args;
     this.#lastId += 1;
     const request: FolderRequest = { id: this.#lastId, command, args };
@@ -110,7 +112,7 @@ class FolderAccess {
     const onEnd = (reason: string): void => {
       if (this.#child === child) this.#end(new AppError(this.#crashed, reason, { retryable: true }));
     };
-    child.on('message', (reply: Reply) => this.#settle(reply));
+    child.on('message', (reply: FolderReply) => this.#settle(reply));
     child.once('error', ({ message }) => onEnd(`could not start the process that reads folders: ${message}`));
     child.once('exit', (code, signal) =>
       onEnd(`the process that reads folders ended with ${signal ?? `code ${code}`}`),
@@ -118,7 +120,7 @@ class FolderAccess {
     return child;
   }
 
-  #settle(reply: Reply): void {
+  #settle(reply: FolderReply): void {
     const answer = this.#pending.get(reply.id);
     if ('error' in reply) answer?.reject(unpackError(reply.error));
     else answer?.resolve(reply.result);

@@ -10,7 +10,7 @@ export interface XmlHandler {
   text?(text: string): void;
 }
 
-const CHUNK_BYTES = 1024 * 1024;
+const XML_CHUNK_BYTES = 1024 * 1024;
 
 /** Parses one part of a workbook. Throws DamagedArchive for text that ends before its root element does. Entities of a DTD are not expanded. */
 export function parseXml(bytes: Buffer, handler: XmlHandler): void {
@@ -33,8 +33,8 @@ export function parseXml(bytes: Buffer, handler: XmlHandler): void {
   );
   const decoder = new TextDecoder(encodingOf(bytes), { fatal: true });
   try {
-    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
-      parser.write(decoder.decode(bytes.subarray(at, at + CHUNK_BYTES), { stream: true }));
+    for (let at = 0; at < bytes.length; at += XML_CHUNK_BYTES) {
+      parser.write(decoder.decode(bytes.subarray(at, at + XML_CHUNK_BYTES), { stream: true }));
     }
   } catch (error) {
     throw error instanceof TypeError ? new DamagedArchive() : error;

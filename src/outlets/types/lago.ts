@@ -24,7 +24,7 @@ const lagoPage = z.object({
   ),
   meta: z.object({ next_page: z.number().nullish() }),
 });
-type Page = z.output<typeof lagoPage>;
+type LagoPage = z.output<typeof lagoPage>;
 const lagoMetric = z.object({
   billable_metric: z.object({ aggregation_type: z.string(), field_name: z.string().nullish() }),
 });
@@ -75,7 +75,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     let next: number | null | undefined = 1;
     while (next) {
       const path: string = `/events?${new URLSearchParams({ ...asked, page: String(next) })}`;
-      const { events, meta }: Page = await getParsed(http, { method: 'GET', path, headers }, lagoPage, signal);
+      const { events, meta }: LagoPage = await getParsed(http, { method: 'GET', path, headers }, lagoPage, signal);
       for (const { transaction_id, timestamp, properties } of events) {
         values.set(`${transaction_id} ${timestamp}`, String(properties?.[outlet.send] ?? 0));
       }

@@ -28,7 +28,7 @@ export function streamUrlOf(url: string): string {
 }
 
 /** API version of Stripe's client library 23.1.0, which the tests use. */
-const VERSION = '2026-10-28.endive';
+const STRIPE_VERSION = '2026-10-28.endive';
 const MAX_STRIPE_DIGITS = 15;
 const MAX_CONCURRENT_QUERIES = 8;
 const sessionAnswer = z.object({ authentication_token: z.string(), created: z.string(), expires_at: z.string() });
@@ -49,7 +49,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   const headers = (token: string) => ({
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
-    'stripe-version': VERSION,
+    'stripe-version': STRIPE_VERSION,
   });
   let session: { token: string; untilMs: number } | null = null;
   let known: StripeMeter | null = null;

@@ -10,13 +10,13 @@ import { isReply, type RedisFault, redisFaultOf, redisRefusal } from './refusals
 import { describeTarget, type RedisTarget } from './target.ts';
 import type { RedisWatch } from './watch.ts';
 
-type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+type RedisConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** Reconnects fast at first, because a job with an expired lock runs twice; then once a second, without end. */
 const retryStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 50, maxMs: 1000 });
 
 /** A producer fails fast: its callers must learn within seconds that Redis is away. */
-const PRODUCER_OPTIONS: ConnectionOptions = {
+const PRODUCER_OPTIONS: RedisConnectionOptions = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
   // The caller has given up before this limit, with an error of its own.
@@ -26,7 +26,7 @@ const PRODUCER_OPTIONS: ConnectionOptions = {
 };
 
 /** A worker waits forever: its commands are sent again once Redis is back. */
-const WORKER_OPTIONS: ConnectionOptions = { maxRetriesPerRequest: null, retryStrategy };
+const WORKER_OPTIONS: RedisConnectionOptions = { maxRetriesPerRequest: null, retryStrategy };
 
 /** Reconnects slowly after a rejected password: a server may lock the user out after an attempt per second. */
 const rejectedStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 500, maxMs: 15_000 });
@@ -45,7 +45,7 @@ export function openWorkerConnection(target: RedisTarget, watch: RedisWatch, may
   return openConnection(target, watch, 'worker', { ...WORKER_OPTIONS, enableReadyCheck: mayRunInfo });
 }
 
-function openConnection(target: RedisTarget, watch: RedisWatch, name: string, options: ConnectionOptions): Redis {
+function openConnection(target: RedisTarget, watch: RedisWatch, name: string, options: RedisConnectionOptions): Redis {
   let isRejected = false;
   const wait = (attempt: number): number => (isRejected ? rejectedStrategy(attempt) : retryStrategy(attempt));
   const connection = connectRedis(target, { ...options, retryStrategy: wait });
@@ -70,7 +70,7 @@ function openConnection(target: RedisTarget, watch: RedisWatch, name: string, op
 }
 
 /** Creates a connection to the target. Throws `bad_redis_url`, because an error of ioredis would show the password. */
-export function connectRedis(target: RedisTarget, options: ConnectionOptions): Redis {
+export function connectRedis(target: RedisTarget, options: RedisConnectionOptions): Redis {
   if (target.kind === 'socket') {
     const { path, db = 0, username = '', password = '' } = target;
     const login = { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) };

@@ -148,14 +148,14 @@ type FitText = (text: string, width: number) => string[];
 
 const shortenCell: FitText = (text, width) => [shortenInTheMiddle(text, width)];
 
-interface Layout {
+interface RowLayout {
   widths: readonly number[];
   aligns: readonly Alignment[];
   fits: readonly FitText[];
   color: boolean;
 }
 
-function drawRow(cells: readonly StyledCell[], { widths, aligns, fits, color }: Layout): string {
+function drawRow(cells: readonly StyledCell[], { widths, aligns, fits, color }: RowLayout): string {
   const columns = cells.map((cell, index) => (fits[index] ?? wrapText)(cell.text, widths[index] ?? 0));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, line) =>

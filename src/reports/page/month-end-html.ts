@@ -37,8 +37,8 @@ export function monthEndHtml(plan: MonthEnd): string {
     `<h1>Month end ${htmlText(period)}</h1>\n`,
     `<p><strong>${htmlText(formatReadiness(plan))}</strong></p>\n`,
     `<p class="quiet">As of ${formatMinute(at)} UTC; ${htmlText(formatLedgerState(plan))}, head digest ${plan.head_digest ?? 'unknown'}</p>\n`,
-    list('Blocking', [...unsound, ...blocked]),
-    list('Also worth checking', notices),
+    listHtml('Blocking', [...unsound, ...blocked]),
+    listHtml('Also worth checking', notices),
     ...money.map(monthMoneySection),
     '<h2>Workspaces</h2>\n',
     tableHtml(WORKSPACE_HEAD, workspaces.map(monthEndCells)),
@@ -87,6 +87,6 @@ function item(words: string, command: string | null): string {
   return `<li>${htmlText(words)}${typed}</li>\n`;
 }
 
-function list(title: string, items: readonly string[]): string {
+function listHtml(title: string, items: readonly string[]): string {
   return items.length === 0 ? '' : `<h2>${title}</h2>\n<ul>\n${items.join('')}</ul>\n`;
 }

@@ -16,7 +16,7 @@ import { openAlerts, type PageAlerts, type PageOrigin, readOrigin } from './page
 
 export const SHOWN_MONTHS = 12;
 /** Tenants with their own colour. The others are shown as a sum. */
-const TOP = 5;
+const TOP_TENANTS = 5;
 /** The maximum rows of each table, so that the page stays small in any ledger. */
 const PAGE_ROWS = 20;
 
@@ -129,7 +129,7 @@ export function readPageData(
     const by = new Map(used.map((row) => [row.period, row.credits_used]));
     return { tenantId, name: nameOf(tenantId), credits: months.map((month) => by.get(month) ?? 0n) };
   });
-  const top = tenants.slice(0, TOP);
+  const top = tenants.slice(0, TOP_TENANTS);
   const figures = rows.map((row) => (row === null ? NO_TOTALS : monthFigures(connection, row)));
   const totals = figures.map(({ credits }) => credits);
   const { state, as_of: asOf } = last;

@@ -182,7 +182,7 @@ function isSame(a: readonly SheetValue[], b: readonly SheetValue[]): boolean {
   return a.length === b.length && a.every((value, at) => value === b[at]);
 }
 
-interface Part {
+interface QueryPart {
   where: string;
   values: (string | number | bigint)[];
 }
@@ -198,7 +198,7 @@ function* partsOf(
     after: ViewPlace | null;
     limit: number;
   },
-): Generator<Part> {
+): Generator<QueryPart> {
   const { filters, selection, order, after, limit } = wanted;
   if (!MONTHLY_VIEWS.includes(view)) {
     yield conditionOf(selection, order, after);
@@ -224,7 +224,7 @@ function* partsOf(
 }
 
 /** Adds a range of tenants to a condition. The upper bound belongs to the next range. */
-function withRange({ where, values }: Part, { from, to }: TenantRange): Part {
+function withRange({ where, values }: QueryPart, { from, to }: TenantRange): QueryPart {
   const bounds = [from === null ? [] : ['tenant_id >= ?'], to === null ? [] : ['tenant_id < ?']].flat();
   return {
     where: [where, ...bounds].join(' AND '),
@@ -233,10 +233,10 @@ function withRange({ where, values }: Part, { from, to }: TenantRange): Part {
 }
 
 /** Returns the condition for rows whose sort columns are at or after the values of a place. Null sorts first. */
-function conditionOf(selection: Filters, order: readonly string[], after: ViewPlace | null): Part {
+function conditionOf(selection: Filters, order: readonly string[], after: ViewPlace | null): QueryPart {
   const { where, values } = whereClause(selection);
   if (after === null || order.length === 0) return { where, values };
-  const parameters: Part['values'] = [];
+  const parameters: QueryPart['values'] = [];
   const fromColumn = (at: number): string => {
     const [column, value] = [order[at] ?? '', after.values[at] ?? null];
     const isLast = at === order.length - 1;
@@ -262,7 +262,7 @@ function plainParameter(value: Exclude<SheetValue, null>): string | number | big
 function* readRows(
   connection: LedgerDb,
   { view, columns, order }: { view: string; columns: readonly SheetColumn[]; order: readonly string[] },
-  { where, values, limit }: Part & { limit: number | null },
+  { where, values, limit }: QueryPart & { limit: number | null },
 ): Generator<SheetValue[]> {
   const names = columns.map((column) => `"${column.name}"`).join(', ');
   const statement = connection

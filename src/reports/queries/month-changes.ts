@@ -59,7 +59,7 @@ export function largestChanges(
        WHERE place <= :limit ORDER BY currency, place`,
     )
     .safeIntegers()
-    .all({ now: periodKey, before: periodKey - 1, limit }) as Changed[];
+    .all({ now: periodKey, before: periodKey - 1, limit }) as ChangedRow[];
   return rows.map(({ tenantKey, ...amounts }) => {
     const now = sideOf(periodKey, tenantKey);
     const before = sideOf(periodKey - 1, tenantKey);
@@ -74,7 +74,7 @@ export function largestChanges(
   });
 }
 
-type Changed = Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> & { tenantKey: bigint };
+type ChangedRow = Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> & { tenantKey: bigint };
 
 function chargedSql(periodKey: string): string {
   return `SELECT tenant_key, currency, amount_minor FROM charges JOIN rate_cards USING (card_key) WHERE period_key = ${periodKey}`;

@@ -17,7 +17,7 @@ import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts
 
 /** The maximum changes shown per currency, and names shown per list of tenants. */
 const MAX_CHANGES = 5;
-const MAX_NAMES = 20;
+const MAX_LISTED_NAMES = 20;
 
 export interface MonthEndRequest {
   period: Period;
@@ -133,7 +133,7 @@ function tenantsWithout(
 ): { count: number; first: string[] } {
   const first = connection
     .prepare(
-      `SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${MAX_NAMES}`,
+      `SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${MAX_LISTED_NAMES}`,
     )
     .pluck()
     .all(place) as string[];

@@ -54,7 +54,7 @@ export function* workspaceMonths(connection: LedgerDb, period: Period): Generato
   const sumsOf = moneySums(connection);
   const months = monthsNamed(connection).all(period) as StoredMonth[];
   for (const { workspaceId, periodKey, closedSeq, asOf } of months) {
-    const totals = kept(keptTotals(connection), periodKey, stateOf(connection, closedSeq), () => ({
+    const totals = kept(keptTotals(connection), periodKey, totalStateOf(connection, closedSeq), () => ({
       ...sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed'),
       money: sumsOf(periodKey),
     }));
@@ -69,14 +69,14 @@ export function* workspaceForecasts(connection: LedgerDb, period: Period): Gener
     if (closedSeq !== null) yield null;
     else {
       const month = { workspaceId, period, periodKey: BigInt(periodKey), asOf };
-      yield kept(keptForecasts(connection), periodKey, stateOf(connection, null), () =>
+      yield kept(keptForecasts(connection), periodKey, totalStateOf(connection, null), () =>
         forecastMonth(connection, month),
       );
     }
   }
 }
 
-function stateOf(connection: LedgerDb, closedSeq: number | null): string {
+function totalStateOf(connection: LedgerDb, closedSeq: number | null): string {
   return closedSeq === null ? headOfChain(connection).digest : `closed ${closedSeq}`;
 }
 

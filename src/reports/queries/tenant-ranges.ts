@@ -7,7 +7,7 @@ export interface TenantRange {
 }
 
 /** Ranges grow up to this many tenants, so that a view with few rows needs few of them. */
-const MAX_TENANTS = 16_384;
+const MAX_RANGE_TENANTS = 16_384;
 
 /**
  * Divides the tenants of a workspace, in the order of their ids, into ranges: the first one has `count` tenants, each
@@ -25,7 +25,7 @@ export function* tenantRanges(
     )
     .pluck();
   let first = from;
-  for (let size = count; ; size = Math.min(size * 4, MAX_TENANTS)) {
+  for (let size = count; ; size = Math.min(size * 4, MAX_RANGE_TENANTS)) {
     const next = tenantAt.get(workspaceId, first ?? '', size) as string | undefined;
     yield { from: first, to: next ?? null };
     if (next === undefined) return;

@@ -51,7 +51,7 @@ const MATCHES = `SELECT tenant_key FROM tenants WHERE tenant_id LIKE :like ESCAP
   LIMIT ${MAX_MATCHES}`;
 
 /** Orders of tenants, by the columns of `usage` (u, the month), `usage` (v, the month before), `charges` (c) and `tenants`. */
-const ORDERS: Readonly<Record<TenantSort, string>> = {
+const RANKING_ORDERS: Readonly<Record<TenantSort, string>> = {
   credits: 'u.credits_used DESC NULLS LAST, t.tenant_key',
   change: 'abs(coalesce(u.credits_used, 0) - coalesce(v.credits_used, 0)) DESC, t.tenant_key',
   amount: 'c.amount_minor DESC NULLS LAST, t.tenant_key',
@@ -78,7 +78,7 @@ export function rankTenants(connection: LedgerDb, request: RankingRequest): Rank
        LEFT JOIN rate_cards k ON k.card_key = c.card_key
        LEFT JOIN tenant_names n ON n.tenant_key = t.tenant_key
          AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = t.tenant_key)
-       ORDER BY ${ORDERS[sort]}`,
+       ORDER BY ${RANKING_ORDERS[sort]}`,
     )
     .safeIntegers()
     .all({ period, workspaceKey, offset, limit, ...(search === undefined ? {} : { like: containing(search) }) });
@@ -97,7 +97,7 @@ export function rankTenants(connection: LedgerDb, request: RankingRequest): Rank
 
 /** Returns SQL for the keys of one page of the ranking. It reads only the tables that its order needs. */
 function rankedKeys(isWhole: boolean, sort: TenantSort): string {
-  const page = `ORDER BY ${ORDERS[sort]} LIMIT :limit OFFSET :offset`;
+  const page = `ORDER BY ${RANKING_ORDERS[sort]} LIMIT :limit OFFSET :offset`;
   if (!isWhole) {
     return `SELECT t.tenant_key FROM (${MATCHES}) JOIN tenants t USING (tenant_key)
       LEFT JOIN periods p ON p.workspace_key = t.workspace_key AND p.period = :period

@@ -217,7 +217,7 @@ function addDecimal({ digits, units }: ScaledDecimal, plain: string): ScaledDeci
 export const XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 export const MAIN_NAMESPACE = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
-const FORMATS = {
+const CELL_FORMATS = {
   general: 'General',
   text: '@',
   integer: '#,##0',
@@ -230,9 +230,9 @@ const FORMATS = {
   day: 'yyyy-mm-dd',
 } as const;
 
-type CellFormat = keyof typeof FORMATS;
+type CellFormat = keyof typeof CELL_FORMATS;
 
-const FORMAT_NAMES = Object.keys(FORMATS) as CellFormat[];
+const FORMAT_NAMES = Object.keys(CELL_FORMATS) as CellFormat[];
 /** Lower ids are reserved for built-in formats. */
 const FIRST_FREE_ID = 164;
 
@@ -256,7 +256,7 @@ export function stylesXml(): string {
   return `${XML_DECLARATION}<styleSheet xmlns="${MAIN_NAMESPACE}">${[
     list(
       'numFmts',
-      FORMAT_NAMES.map((name, at) => `<numFmt numFmtId="${ids[at]}" formatCode="${FORMATS[name]}"/>`),
+      FORMAT_NAMES.map((name, at) => `<numFmt numFmtId="${ids[at]}" formatCode="${CELL_FORMATS[name]}"/>`),
     ),
     list(
       'fonts',

@@ -83,7 +83,10 @@ export class SandboxWorkspace {
   }
 
   set(row: SandboxRecord): void {
-    const usage = { credits: exactInteger('credits', row.credits), requests: exactInteger('requests', row.requests) };
+    const usage = {
+      credits: toExactInteger('credits', row.credits),
+      requests: toExactInteger('requests', row.requests),
+    };
     const tenant = this.#intern(row.tenantId, -1);
     const sheet = this.#sheet(parsePeriod(row.period));
     this.#version += 1;
@@ -259,7 +262,7 @@ function noUsage(): { credits: number; requests: number } {
   return { credits: 0, requests: 0 };
 }
 
-function exactInteger(name: string, value: number | bigint): number | bigint {
+function toExactInteger(name: string, value: number | bigint): number | bigint {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value;
   throw new AppError('sandbox_inexact', `${name} ${value} is not an exact integer`, {
     hint: 'use a bigint for integers beyond 2^53',

@@ -162,16 +162,16 @@ async function gunzipWithin(packed: Buffer, maxBytes: number, lease: PageLease |
   }
 }
 
-function errorCode(error: unknown): unknown {
+function receiveErrorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function isTooLarge(error: unknown): boolean {
-  return errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
+  return receiveErrorCode(error) === 'ERR_BUFFER_TOO_LARGE';
 }
 
 function unpackFault(error: unknown): BodyFault {
-  return errorCode(error) === 'Z_BUF_ERROR'
+  return receiveErrorCode(error) === 'Z_BUF_ERROR'
     ? new BodyFault('cut_off', 'the compressed response is truncated')
     : new BodyFault('not_gzip', 'the response is labelled gzip but is not');
 }

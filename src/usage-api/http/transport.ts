@@ -148,7 +148,7 @@ async function sendOnce(
     return response;
   } catch (error) {
     const failure = attempt.reason ?? connectionFailure(error, endpoint);
-    report(outcomeOf(failure));
+    report(requestOutcomeOf(failure));
     throw failure;
   } finally {
     cancelTimeout();
@@ -156,7 +156,7 @@ async function sendOnce(
   }
 }
 
-function outcomeOf(failure: unknown): string {
+function requestOutcomeOf(failure: unknown): string {
   if (!(failure instanceof AttemptFailure)) return 'cancelled';
   const { status, code } = failure.details.error;
   return status === null || status === undefined ? code : String(status);

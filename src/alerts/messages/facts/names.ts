@@ -5,7 +5,7 @@ import { withThousands } from '../../../core/text/words.ts';
 import { localDay } from '../../../core/time-zone.ts';
 import type { Facts } from './facts.ts';
 
-const MONTHS = [
+const MONTH_NAMES = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ] as const;
@@ -73,7 +73,7 @@ export function monthName(period: string, at: string): string {
   const [year = 0, month = 1] = period.split('-').map(Number);
   const [nowYear = 0, nowMonth = 1] = at.slice(0, 7).split('-').map(Number);
   const age = (nowYear - year) * 12 + nowMonth - month;
-  const name = MONTHS[month - 1] ?? period;
+  const name = MONTH_NAMES[month - 1] ?? period;
   return age >= 0 && age <= MONTHS_BY_NAME ? name : `${name} ${year}`;
 }
 

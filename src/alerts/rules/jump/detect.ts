@@ -19,7 +19,7 @@ import { judgeJump } from './judge-jump.ts';
 export const jumpDetection: Detection = { candidates: jumpCandidates, ofTenant: judgeJumpOfTenant };
 
 /** A tenant grows fast if its last four days used at least 1.3 times an eighth (four days of 32) of the previous month. */
-const RECENT_DAYS = 4;
+const FAST_GROWTH_DAYS = 4;
 const FAST_GROWTH_SHARE = 1.3 / 8;
 
 function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: PeriodLook): Conditions {
@@ -37,7 +37,7 @@ function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: Peri
     OR (coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @elapsed * @floor)`;
   const judgesPace = settings.paceFractions.some((fraction) => canJudgePace(phase, fraction));
   // Ids of the entries at which the recent days begin.
-  const recent = judgesPace ? usageHistory.between(periodKey, RECENT_DAYS) : null;
+  const recent = judgesPace ? usageHistory.between(periodKey, FAST_GROWTH_DAYS) : null;
   if (recent === null) return { where, values };
   const hasGrown = 'prev.credits_used > 0 AND cur.credits_used >= @fastGrowth * prev.credits_used';
   const recently = `cur.credits_used - ${recentReading(recent)} >= @fastGrowth * prev.credits_used`;
@@ -159,7 +159,7 @@ function mayReach({ factsOf, usageHistory, nowMs }: RuleContext, tenant: TenantF
   const { phase } = factsOf(periodKey);
   const current = (tenant.current ?? NO_USAGE).credits;
   if (current * BigInt(phase.lengthMs) >= limit * BigInt(phase.elapsedMs)) return true;
-  const before = usageHistory.reading(periodKey, tenantKey, nowMs - RECENT_DAYS * DAY_MS);
+  const before = usageHistory.reading(periodKey, tenantKey, nowMs - FAST_GROWTH_DAYS * DAY_MS);
   return before !== null && Number(current - before) >= FAST_GROWTH_SHARE * Number(previous?.credits ?? 0n);
 }
 

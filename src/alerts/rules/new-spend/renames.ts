@@ -100,9 +100,9 @@ class Renames {
       .filter(({ newTenant, newDaily }) => !notified.has(newTenant.tenantKey) && isSimilarRate(newDaily, daily))
       .filter(({ newTenant, newDaily }) => {
         const other = this.#found.get(newTenant.tenantKey);
-        return other === undefined || apart(daily, newDaily) < apart(other.daily, newDaily);
+        return other === undefined || rateDistance(daily, newDaily) < rateDistance(other.daily, newDaily);
       })
-      .sort((a, b) => Number(apart(daily, a.newDaily) - apart(daily, b.newDaily)));
+      .sort((a, b) => Number(rateDistance(daily, a.newDaily) - rateDistance(daily, b.newDaily)));
     if (successor === undefined) return null;
     const { newTenant, newDaily } = successor;
     this.#found.set(newTenant.tenantKey, { tenantKey, daily, newDaily, lastDay: isoTime(lastMs).slice(0, 10) });
@@ -120,7 +120,7 @@ class Renames {
   }
 }
 
-function apart(a: bigint, b: bigint): bigint {
+function rateDistance(a: bigint, b: bigint): bigint {
   return a < b ? b - a : a - b;
 }
 

@@ -5,7 +5,7 @@ import { createJumpMessage } from '../jump/message.ts';
 
 export const workspaceJumpMessage = createJumpMessage(tenantsWords);
 
-const MAX_NAMED_TENANTS = 3;
+const MAX_LARGEST_TENANTS = 3;
 
 /** Returns sentences about the shared growth and the tenants with the largest increase. */
 function tenantsWords(facts: Facts): string[] {
@@ -15,7 +15,7 @@ function tenantsWords(facts: Facts): string[] {
   const reach = projection === null ? 'have reached' : 'will probably reach';
   const common = `More than half of its tenants ${reach} at least ${grouped(Number(growth))}x ${baselineMonth(facts)}.`;
   const names = largest
-    .slice(0, MAX_NAMED_TENANTS)
+    .slice(0, MAX_LARGEST_TENANTS)
     .map((tenant) => `${named(tenant.tenant_id)} ${increase(facts, tenant)}`);
   return [growth === null ? '' : common, names.length === 0 ? '' : `Largest increases: ${names.join(', ')}.`];
 }

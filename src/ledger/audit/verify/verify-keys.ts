@@ -53,7 +53,7 @@ export function hasUnexpectedKey(connection: LedgerDb): boolean {
 /** SQL condition: the numbers of an entry `e` are valid figures. */
 export const IS_FIGURES = `${NO_FIGURE} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
 
-interface UnexpectedEntry {
+interface UnexpectedKeyEntry {
   entryId: number;
   runId: string | null;
   strayed: number;
@@ -88,7 +88,7 @@ export function checkEntries(connection: LedgerDb): Fault[] {
          ELSE ${decreased} END
        ORDER BY entryId LIMIT ${FAULTS_PER_CHECK}`,
     )
-    .all() as UnexpectedEntry[];
+    .all() as UnexpectedKeyEntry[];
   return rows.map(({ entryId, runId, strayed, valuesAgree, isFigure }) => ({
     check: 'entries',
     runId,
@@ -187,7 +187,7 @@ export function checkFigures(connection: LedgerDb): Fault[] {
     const figures = new FigureColumns();
     for (const row of shown.iterate(periodKey)) {
       const [tenantKey, credits, requests] = row as [bigint, bigint, bigint];
-      figures.add(Number(tenantKey), plain(credits), plain(requests));
+      figures.add(Number(tenantKey), toExactNumber(credits), toExactNumber(requests));
     }
     if (figures.inOrder().digest().equals(digest)) continue;
     const message = `${period} of workspace ${JSON.stringify(workspaceId)}: its figures do not match those read by its last run`;
@@ -198,6 +198,6 @@ export function checkFigures(connection: LedgerDb): Fault[] {
 }
 
 /** Returns a number where a double is exact, as the service's answers are parsed. */
-function plain(figure: bigint): number | bigint {
+function toExactNumber(figure: bigint): number | bigint {
   return Number.isSafeInteger(Number(figure)) ? Number(figure) : figure;
 }

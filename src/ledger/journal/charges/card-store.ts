@@ -32,14 +32,14 @@ export function hasCards(connection: LedgerDb): boolean {
 }
 
 export function cardsInForce(connection: LedgerDb, side: CardSide = 'price'): StoredCard[] {
-  return readCards(connection, isInForce(side)).map(toCard);
+  return readStoredCards(connection, isInForce(side)).map(toCard);
 }
 
 /** Lists the cards that were in force at link `seq` of the chain, such as the close of a period. */
 export function cardsAt(connection: LedgerDb, seq: number): StoredCard[] {
   const { afterSeq, retiredAfterSeq } = rateCards;
   const held = and(sideCondition('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));
-  return readCards(connection, held).map(toCard);
+  return readStoredCards(connection, held).map(toCard);
 }
 
 function sideCondition(side: CardSide): SQL {
@@ -50,11 +50,11 @@ function isInForce(side: CardSide): SQL | undefined {
   return and(sideCondition(side), isNull(rateCards.retiredAfterSeq));
 }
 
-function readCards(connection: LedgerDb, isInPeriods: SQL | undefined): CardRow[] {
+function readStoredCards(connection: LedgerDb, isInPeriods: SQL | undefined): StoredCardRow[] {
   return query(connection).select().from(rateCards).where(isInPeriods).orderBy(asc(rateCards.cardKey)).all();
 }
 
-type CardRow = typeof rateCards.$inferSelect;
+type StoredCardRow = typeof rateCards.$inferSelect;
 
 /** New rate cards and new cost cards. A list replaces all cards of its kind that are in force; null leaves them unchanged. */
 export interface ReplacementCards {
@@ -85,8 +85,8 @@ export function changeOfCards(
 }
 
 function compareWithForce(connection: LedgerDb, cards: readonly RateCardText[], side: CardSide) {
-  const wanted = new Map(cards.map((card) => [digestOf(card), card]));
-  const held = readCards(connection, isInForce(side));
+  const wanted = new Map(cards.map((card) => [cardDigest(card), card]));
+  const held = readStoredCards(connection, isInForce(side));
   const digests = new Set(held.map(({ digest }) => digest));
   return {
     added: [...wanted].filter(([digest]) => !digests.has(digest)),
@@ -128,7 +128,7 @@ export function replaceCards(
   return { added: added.length, retired: retired.length };
 }
 
-function digestOf(card: RateCardText): string {
+function cardDigest(card: RateCardText): string {
   return createHash('sha256').update(JSON.stringify(card)).digest('hex');
 }
 
@@ -136,7 +136,7 @@ function digestOf(card: RateCardText): string {
  * Not validated again: the definition passed the schema before it was written, and loading the schema into the writer's
  * thread costs megabytes.
  */
-function toCard({ cardKey, definition, digest, source, recordedAt }: CardRow): StoredCard {
+function toCard({ cardKey, definition, digest, source, recordedAt }: StoredCardRow): StoredCard {
   try {
     const card = resolveRateCard(JSON.parse(definition) as RateCardText);
     return { ...card, cardKey, digest, source: source as CardSource, recordedAt };

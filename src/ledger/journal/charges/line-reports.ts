@@ -6,7 +6,7 @@ import { acts } from '../../store/schema/workspace-tables.ts';
 import { findTenant, findWorkspace, tenantIdOf } from '../../store/subjects.ts';
 import type { LineChange, LineRequest, RevokeRequest } from './manual-lines.ts';
 
-type Line = typeof manualLines.$inferSelect;
+type ReportedLine = typeof manualLines.$inferSelect;
 
 /** Returns the report of a line in force that the same actor added before; null if there is none. */
 export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, 'nowMs'>): LineChange | null {
@@ -25,7 +25,7 @@ export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, '
     eq(actor, request.by),
   );
   const line = query(connection).select().from(manualLines).where(and(isPlace, isSame)).get();
-  return line === undefined ? null : reportOf(connection, line, line.afterSeq, 'line');
+  return line === undefined ? null : lineReportOf(connection, line, line.afterSeq, 'line');
 }
 
 /** Returns the report of a line that the same actor revoked before for the same reason; null if that is not so. */
@@ -35,10 +35,10 @@ export function reportOfRevoked(
 ): LineChange | null {
   const line = query(connection).select().from(manualLines).where(eq(manualLines.lineId, lineId)).get();
   if (line === undefined || line.revokedBy !== by || line.revokedBecause !== reason) return null;
-  return reportOf(connection, line, line.revokedAfterSeq ?? 0, 'revocation');
+  return lineReportOf(connection, line, line.revokedAfterSeq ?? 0, 'revocation');
 }
 
-function reportOf(connection: LedgerDb, line: Line, afterSeq: number, cause: CorrectionCause): LineChange {
+function lineReportOf(connection: LedgerDb, line: ReportedLine, afterSeq: number, cause: CorrectionCause): LineChange {
   const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
   const db = query(connection);
   // The act is the next link of the chain after the one at which the line changed.

@@ -74,7 +74,7 @@ export function addLine(connection: LedgerDb, request: LineRequest): LineChange 
       const { seq: afterSeq } = headOfChain(connection);
       const row = { ...columns, minorUnits, actor: by, recordedAt: isoTime(nowMs), afterSeq };
       const line = db.insert(manualLines).values(row).returning().get();
-      return record(connection, line, { cause: 'line', by, note: reason, nowMs });
+      return recordLine(connection, line, { cause: 'line', by, note: reason, nowMs });
     })
     .immediate();
 }
@@ -94,7 +94,7 @@ export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: 
       const { seq: revokedAfterSeq } = headOfChain(connection);
       const revoked = { revokedAt: isoTime(nowMs), revokedBy: by, revokedBecause: reason, revokedAfterSeq };
       const line = query(connection).update(manualLines).set(revoked).where(isLine).returning().get() as Line;
-      return record(connection, line, { cause: 'revocation', by, note: reason, nowMs });
+      return recordLine(connection, line, { cause: 'revocation', by, note: reason, nowMs });
     })
     .immediate();
 }
@@ -143,7 +143,7 @@ function correctLine(connection: LedgerDb, line: Line, cause: CorrectionCause): 
   return periodOfKey(bookedPeriodKey);
 }
 
-function record(
+function recordLine(
   connection: LedgerDb,
   line: Line,
   { cause, ...act }: { cause: CorrectionCause; by: string; note: string; nowMs: number },

@@ -68,7 +68,7 @@ export function importNames(connection: LedgerDb, request: NamesImport): NamesRe
         const tenant = known.get(name.tenantId);
         const labels = JSON.stringify(name.labels);
         if (tenant === undefined) report.unknown.push(name.tenantId);
-        else if (isSame(tenant, name, labels)) report.unchanged += 1;
+        else if (isSameName(tenant, name, labels)) report.unchanged += 1;
         else {
           (tenant.labels === null ? report.added : report.changed).push(name.tenantId);
           if (!dryRun) write(tenant.tenantKey, name, labels);
@@ -108,7 +108,7 @@ function readNames(connection: LedgerDb, workspaceId: string) {
 
 type NamedTenant = ReturnType<typeof readNames>[number];
 
-function isSame(tenant: NamedTenant, name: TenantName, labels: string): boolean {
+function isSameName(tenant: NamedTenant, name: TenantName, labels: string): boolean {
   return tenant.labels === labels && tenant.displayName === name.displayName && tenant.externalRef === name.externalRef;
 }
 

@@ -173,7 +173,7 @@ export function certificateOf(connection: LedgerDb, { periodKey, closedSeq }: Pe
 
 function ownLine(
   [, , , , , , cardKey, , , , kind, tier, credits, unitCredits, unitPrice, amountMinor, , requests]: BilledRecord,
-  cards: ReadonlyMap<bigint, Card>,
+  cards: ReadonlyMap<bigint, BilledCard>,
 ): BilledLine {
   return {
     kind: kind as BilledLine['kind'],
@@ -193,7 +193,7 @@ function ownLine(
 
 function bookedLine(
   { correctsKey, credits, amountMinor, cardKey, entryId, currency, reason }: BookedRecord,
-  cards: ReadonlyMap<bigint, Card>,
+  cards: ReadonlyMap<bigint, BilledCard>,
 ): BilledLine {
   const card = billedCardName(cardKey, cards);
   return {
@@ -217,14 +217,14 @@ interface CardName {
   rateCard: string | null;
 }
 
-type Card = CardName & { discountPercent: string | null };
+type BilledCard = CardName & { discountPercent: string | null };
 
-function billedCardName(cardKey: bigint | null, cards: ReadonlyMap<bigint, Card>): CardName {
+function billedCardName(cardKey: bigint | null, cards: ReadonlyMap<bigint, BilledCard>): CardName {
   const { currency = null, rateCard = null } = cards.get(cardKey ?? 0n) ?? {};
   return { currency, rateCard };
 }
 
-function cardNames(connection: LedgerDb): Map<bigint, Card> {
+function cardNames(connection: LedgerDb): Map<bigint, BilledCard> {
   const cards = query(connection).select().from(rateCards).all();
   return new Map(
     cards.map(({ cardKey, currency, name, definition }) => {

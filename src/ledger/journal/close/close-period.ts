@@ -205,14 +205,14 @@ function withLease<T>(
   return result;
 }
 
-interface EventRequest extends ReopenRequest {
+interface PeriodEventRequest extends ReopenRequest {
   workspaceKey: number;
   periodKey: number;
   action: 'close' | 'reopen';
   blockers: string[];
 }
 
-function appendEvent(connection: LedgerDb, request: EventRequest): PeriodEvent {
+function appendEvent(connection: LedgerDb, request: PeriodEventRequest): PeriodEvent {
   const { workspaceId, period, workspaceKey, periodKey, action, by, note, blockers, nowMs } = request;
   const head = headOfChain(connection);
   const eventSeq = head.seq + 1;

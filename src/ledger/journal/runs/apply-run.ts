@@ -92,7 +92,7 @@ type AppliedFigures = Pick<MergedRun, 'lastEntryIdBefore' | 'counts' | 'changed'
 function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): AppliedFigures {
   const { run, staging, facts, nowMs } = request;
   if (facts.unchanged) return confirmFigures(connection, request);
-  const shift = addTenants(connection, run, staging);
+  const shift = insertTenants(connection, run, staging);
   const { keys, tenantBase } = staging;
   const keySetDigest = shift > 0 ? keys.shifted(tenantBase, shift).digest() : facts.keySetDigest;
   const lastEntryIdBefore = highest(connection, usageEntries.entryId);
@@ -208,7 +208,7 @@ function readRunRow(
  * Inserts the new tenants of the walk. If another process has added tenants since their numbers were assigned, the new
  * numbers shift up. Returns the shift.
  */
-function addTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): number {
+function insertTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
   const shift = lastKey - staging.tenantBase;
   let tenantKey = lastKey;

@@ -25,7 +25,7 @@ export interface SlotRecord {
 
 const { runKey, kind, slot, status, finishedAt, errorCode } = runs;
 const RUN_COLUMNS = { runKey, workspaceId: workspaces.workspaceId, kind, slot, status, finishedAt, errorCode };
-type RunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof RUN_COLUMNS, 'workspaceId'>> & {
+type SlotRunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof RUN_COLUMNS, 'workspaceId'>> & {
   workspaceId: string;
 };
 
@@ -101,10 +101,10 @@ export class SlotLog {
        WHERE workspace_key = ? AND run_key <= ? ORDER BY run_key DESC LIMIT ${MAX_HISTORY_RUNS}`,
     );
     for (const { workspaceKey, workspaceId } of query(this.#connection).select().from(workspaces).all()) {
-      const rows: RunRow[] = [];
+      const rows: SlotRunRow[] = [];
       const open = new Set<string>(SLOT_KINDS);
       for (const found of backwards.iterate(workspaceKey, lastKey)) {
-        const row = { ...(found as Omit<RunRow, 'workspaceId'>), workspaceId };
+        const row = { ...(found as Omit<SlotRunRow, 'workspaceId'>), workspaceId };
         rows.push(row);
         if (row.status === 'applied') open.delete(row.kind);
         if (open.size === 0) break;
@@ -114,7 +114,7 @@ export class SlotLog {
     return lastKey;
   }
 
-  #recordRun(row: RunRow): void {
+  #recordRun(row: SlotRunRow): void {
     const { runKey, workspaceId, kind, slot, status } = row;
     this.#lastKey = Math.max(this.#lastKey ?? 0, runKey);
     if (status === 'running') {
