@@ -124,7 +124,7 @@ describe('a progress bar', () => {
     const { code, out } = await world.runOnTerminal(80, 'sync');
     expect(code).toBe(0);
     expect(out).toMatch(/ws-1 {2}░+ 0\/1 pages/);
-    expect(out.slice(out.lastIndexOf(ERASE_LINE))).toMatch(/\nalerts|ws-1: 6 opened/);
+    expect(out.slice(out.lastIndexOf(ERASE_LINE))).toMatch(/\nalerts|ws-1: recorded 6 entries/);
   });
 });
 

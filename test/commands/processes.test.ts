@@ -20,7 +20,7 @@ describe('sandbox', () => {
       world.clock.nowMs = Date.now();
       expect(await world.run('sync')).toMatchObject({
         code: 0,
-        out: expect.stringContaining('ws-demo: 18 opened'),
+        out: expect.stringContaining('ws-demo: recorded 18 entries: 18 opened'),
       });
 
       const exited = once(child, 'exit');

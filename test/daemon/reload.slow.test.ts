@@ -73,7 +73,7 @@ test('reload applies workspaces and channels, lists settings that need a restart
 
   expect((await command(folder, 'reload')).status).toBe(0);
   expect((await statusOf(folder)).configuration).toMatchObject({ refused: null });
-  await eventually(() => expect(summaries().at(-1)).toContain('uses the present configuration'));
+  await eventually(() => expect(summaries().at(-1)).toContain('uses the current configuration'));
 
   configure(folder, settings('ws-2'));
   expect((await command(folder, 'reload')).status).toBe(0);

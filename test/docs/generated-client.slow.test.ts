@@ -56,7 +56,7 @@ async function servedByDaemon(world: World) {
   const http = { port: await freePort(), tokens: TOKENS };
   writeFileSync(file, stringify({ ...parse(readFileSync(file, 'utf8')), http, defaults: never }));
   const daemon = startDaemonProcess(world.folder);
-  const { url } = await daemon.line('serving health, metrics and queue pages');
+  const { url } = await daemon.line('serving pages, API, health and metrics');
   await daemon.line('ready');
   return async (role: Role, task: string, env: Record<string, string> = {}) => {
     const token = TOKENS.find((known) => known.role === role)?.token ?? '';

@@ -198,7 +198,7 @@ function columns(lines: readonly WorkspaceLine[], nowMs: number, wide: boolean):
     },
     ...(wide || !named ? [{ name: 'workspace_id', header: 'Workspace', kind: 'id' } as const] : []),
     ...(named ? [{ name: 'name', header: wide ? 'Name' : 'Workspace' } as const] : []),
-    { name: 'last_complete_run_at', header: 'Complete', words: ago },
+    { name: 'last_complete_run_at', header: 'Last complete', words: ago },
     {
       name: 'last_status',
       header: 'Last run',

@@ -128,7 +128,7 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
     throw error;
   }
   const url = urlOf(host, portOf(app));
-  logger.info({ url }, 'serving health, metrics and queue pages');
+  logger.info({ url }, 'serving pages, API, health and metrics');
   return { url, close: () => app.close() };
 }
 

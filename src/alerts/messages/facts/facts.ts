@@ -95,7 +95,7 @@ export interface Evidence {
   /** The tenant's share of the workspace's growth, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
   share_of_workspace_percent: number | null;
-  /** The difference to the compared figure; for an open period with its forecast. */
+  /** The difference to the compared figure; for an open period, including its forecast. */
   at_stake_credits: bigint | null;
   at_stake_money: StakeMoney | null;
   /** The tenant's daily usage; null for alerts about a workspace and for system alerts. */

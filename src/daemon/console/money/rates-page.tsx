@@ -84,7 +84,7 @@ function Apply({ visit, compared: { preview }, applyPath }: RatesPageProps) {
   if (added.length + retired.length === 0) {
     return (
       <Card title="Apply">
-        <Empty>These cards are in force already.</Empty>
+        <Empty>These cards are already active.</Empty>
       </Card>
     );
   }

@@ -74,7 +74,7 @@ export const SENTENCES: readonly Sentence[] = [
   ]),
   of(
     JUMPS,
-    'The limit follows from the first {days:n} days that were read, {daily:n} credits each\\.',
+    'The limit follows from the first {days:n} days of readings, with {daily:n} credits a day\\.',
     ({ truth, tenant, said }) => {
       const [firstMs = 0] = truth.seen.runsMs;
       const days = numberOf(said.days);
@@ -143,7 +143,7 @@ export const SENTENCES: readonly Sentence[] = [
   of(ANY, 'It had ended and holds again\\.', ({ before }) => [
     isSo('its end was told', before.at(-1)?.type === 'alert.resolved'),
   ]),
-  of(JUMPS, 'Corrected: by the current figures it has not happened\\.', (read) => [
+  of(JUMPS, 'Corrected: now it is only a forecast again\\.', (read) => [
     isSo('the last message said so', ['happened', 'settled'].includes(read.before.at(-1)?.level ?? '')),
     isSo(
       'it has not happened',
@@ -330,7 +330,7 @@ export const SENTENCES: readonly Sentence[] = [
     isSo('it has settled', read.truth.hasSettled(read.month)),
     same('what was lost', numberOf(read.said.lost), lostIn(read.before.at(-1))),
   ]),
-  of(['restatement'], 'As it was before\\.', ({ truth, tenant, month }) => [
+  of(['restatement'], 'The figures are as they were before\\.', ({ truth, tenant, month }) => [
     isSo(
       'it is',
       ['closed' as const, 'settled' as const].some(
