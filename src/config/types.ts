@@ -82,6 +82,41 @@ interface HttpConfig {
   readyWhenStalePercent: number;
   /** `public_url`: address at which people reach the pages; null: messages have no links. */
   publicUrl: string | null;
+  /** `oidc`: the provider that people sign in with; null: none. */
+  oidc: OidcConfig | null;
+  /** `proxy_sign_in`: headers of a proxy that has signed people in; null: none. */
+  proxySignIn: ProxySignInConfig | null;
+}
+
+/** The groups that get each role; `*` is everybody. A person has the largest role of all their groups. */
+export type GroupsByRole = Record<Role, string[]>;
+
+export interface OidcConfig {
+  /** `issuer`: its address, as written. */
+  issuer: string;
+  /** `client_id` */
+  clientId: string;
+  /** `client_secret`: null for a client without one. */
+  clientSecret: string | null;
+  /** `scopes`: always with `openid`. */
+  scopes: string[];
+  /** `name_claim`: the claim with the person's name; `name` by default. */
+  nameClaim: string;
+  /** `roles`: `claim` lists a person's groups; `groups` by default. */
+  roles: GroupsByRole & { claim: string };
+  /** `ca_file`: PEM certificates that are trusted instead of the public authorities; null: the public ones. */
+  ca: string | null;
+}
+
+export interface ProxySignInConfig {
+  /** `user_header`: in small letters. */
+  userHeader: string;
+  /** `groups_header`: in small letters. */
+  groupsHeader: string;
+  /** `trusted_addresses`: addresses and networks of the proxy; none: this machine alone. */
+  trustedAddresses: string[];
+  /** `roles` */
+  roles: GroupsByRole;
 }
 
 export interface ApiToken {

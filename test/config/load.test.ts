@@ -137,6 +137,8 @@ describe('what a file means', () => {
         metrics: 'token',
         readyWhenStalePercent: 0,
         publicUrl: null,
+        oidc: null,
+        proxySignIn: null,
       },
       s3: null,
       backup: null,

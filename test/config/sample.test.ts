@@ -54,7 +54,7 @@ test('the sample shows the defaults as they are', async () => {
 test('what the sample shows in comments is valid as well', async () => {
   const open = sampleConfig()
     .replace(
-      /^( +)# (- type|tokens?:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:|remind_weekdays:|remind_hours:|timezone:)/gm,
+      /^( +)# (- type|tokens?:|oidc:|proxy_sign_in:|baseline:|min_amount:|critical_share:|critical_amount:|pace_min_fraction:|tenants:|workspaces:|severities:|rules:|not:|digest_hour:|follow_ups:|remind_after_hours:|remind_weekdays:|remind_hours:|timezone:)/gm,
       '$1$2',
     )
     .replace(/^( +)# {3}(?!#)/gm, '$1  ');
@@ -63,6 +63,7 @@ test('what the sample shows in comments is valid as well', async () => {
     ...parseEnv(filledIn(sampleEnv())),
     USAGE_LEDGER_HTTP_TOKEN: 'token-1',
     USAGE_LEDGER_DASHBOARD_TOKEN: 'dashboard-token-of-24-characters',
+    OIDC_CLIENT_SECRET: 'oidc-1',
     ALERT_WEBHOOK_SECRET: 'hook-1',
     ALERT_SLACK_URL: 'https://hooks.slack.com/services/T/B/X',
     ALERT_TEAMS_URL: 'https://example.com/workflows/1?sig=2',

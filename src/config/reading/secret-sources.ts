@@ -10,6 +10,7 @@ export const SECRETS: readonly string[] = [
   'secret_key',
   'access_key_id',
   'secret_access_key',
+  'client_secret',
   'secret',
   'password',
   'routing_key',

@@ -31,6 +31,7 @@ export function namedSecrets(config: Config): Secret[] {
     ...toSecrets('s3.secret_access_key', [config.s3?.secretAccessKey ?? '']),
     ...toSecrets('http.token', [config.http.token ?? '']),
     ...config.http.tokens.flatMap(({ name, token }) => toSecrets(`token ${name} of http.tokens`, [token])),
+    ...toSecrets('http.oidc.client_secret', [config.http.oidc?.clientSecret ?? '']),
     ...toSecrets('the password in redis_url', redisPasswords(config.redisUrl)),
     ...toSecrets('the password in the address of the proxy', urlPasswords(config.proxy?.url ?? null)),
     ...toSecrets('the password in publish.url', urlPasswords(config.publish?.url ?? null)),

@@ -24,6 +24,7 @@ import {
   timezoneRemedy,
 } from './kinds.ts';
 import { outlet } from './outlets.ts';
+import { checkSignIn, oidc, proxySignIn, proxySignInOf } from './sign-in.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
@@ -77,8 +78,15 @@ const http = refineAll(
       'Write open to let Prometheus read /metrics without the token, or remove the line',
       'token',
     ),
+    oidc: nullable(oidc, 'Write `oidc:` with indented `issuer:`, `client_id:` and `roles:` below it, or remove it'),
+    proxy_sign_in: nullable(
+      proxySignIn,
+      'Write `proxy_sign_in:` with indented `user_header:` and `roles:` below it, or remove it',
+    ),
   }),
-  ({ host, token, tokens }, report) => {
+  (settings, report) => {
+    const { host, token, tokens } = settings;
+    checkSignIn(settings, report);
     const apiTokens = listOf(tokens).map(groupOf);
     for (const key of ['name', 'token'] as const) {
       const values = apiTokens.map((item) => item[key]);
@@ -91,12 +99,13 @@ const http = refineAll(
       `is shorter than ${MIN_TOKEN_LENGTH} characters, but http.host can be reached from other machines`,
     );
   },
-).transform(({ token, ready_when_stale, public_url, ...http }) => ({
+).transform(({ token, ready_when_stale, public_url, proxy_sign_in, ...http }) => ({
   ...http,
   token: token || null,
   /** Percentage of workspaces that may be stale while `/readyz` reports ready. */
   readyWhenStalePercent: Number.parseInt(ready_when_stale, 10),
   publicUrl: public_url,
+  proxySignIn: proxy_sign_in === null ? null : proxySignInOf(proxy_sign_in),
 }));
 
 /** A budget in credits, or in money at the prices of a tenant's rate card. */

@@ -5,7 +5,7 @@ import type { Context } from '../../wiring/context.ts';
 import type { Measurements } from '../http/measurements.ts';
 import type { HealthProbe } from '../http/probe.ts';
 import type { Visit } from './shell/visit.ts';
-import type { SignInOptions } from './sign-in/sign-in-routes.tsx';
+import type { SignInOptions } from './sign-in/sign-in-options.ts';
 
 export interface ConsoleOptions extends SignInOptions {
   context: Context;

@@ -14,6 +14,7 @@ import { addReconciling } from './months/reconcile-routes.tsx';
 import { addOverview } from './overview/overview-routes.tsx';
 import { addRuns } from './runs/runs-page.tsx';
 import { consoleAssets } from './shell/assets.ts';
+import { sentence } from './shell/change.ts';
 import { ErrorPage } from './shell/error-page.tsx';
 import { sendPage } from './shell/render-page.ts';
 import type { Visit } from './shell/visit.ts';
@@ -119,7 +120,10 @@ function sendFault(
         message: status < 500 ? 'The request cannot be read.' : 'The daemon failed to answer; its log has the reason.',
         hint: undefined,
       };
-  if (request.caller === null) return sendPage(reply, <SignInPage next="/" fault={message} />, status);
+  if (request.caller === null) {
+    const page = { next: '/', fault: sentence(message), remedy: hint === undefined ? null : sentence(hint) };
+    return sendPage(reply, <SignInPage {...page} provider={options.oidc.provider()} />, status);
+  }
   const { redact } = options.context;
   return sendPage(
     reply,

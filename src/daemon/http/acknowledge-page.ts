@@ -8,7 +8,7 @@ import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { inertText } from '../../core/text/inert-text.ts';
+import { MAX_NAME_CHARACTERS, personName } from '../../core/text/person-name.ts';
 import { formatLocalTime } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { HTML_TYPE, pageOf } from '../../reports/page/page-parts.ts';
@@ -26,7 +26,6 @@ export interface AcknowledgePageOptions {
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_FORM_BYTES = 4096;
-const MAX_NAME_CHARACTERS = 80;
 /** The page contains only its own form. */
 const FORM_PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -70,8 +69,9 @@ export function addAcknowledgePage(app: FastifyInstance, options: AcknowledgePag
     if (open.length === 0) return answer(reply, 410, EXPIRED_PAGE);
     const { id, channel } = request.params as LinkParams;
     const { name = '', note = '' } = request.body as { name?: string; note?: string };
-    const by = Array.from(inertText(name.trim())).slice(0, MAX_NAME_CHARACTERS).join('');
-    if (by === '') return answer(reply, 400, alertPage({ connection, timezone: timezone() }, open, 'Enter your name.'));
+    const by = personName(name);
+    if (by === null)
+      return answer(reply, 400, alertPage({ connection, timezone: timezone() }, open, 'Enter your name.'));
     if (open.some(({ alert }) => alert.state === 'firing')) {
       const who = `${by} (link sent to ${channel})`;
       try {

@@ -1,4 +1,3 @@
-import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Queue } from 'bullmq';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { AcknowledgeRequest } from '../../alerts/actions.ts';
@@ -9,38 +8,34 @@ import type { Logger } from '../../core/logger.ts';
 import type { Redactor } from '../../core/text/redact.ts';
 import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
-import { isLoopbackHost, urlOf } from '../../net/local-address.ts';
+import { urlOf } from '../../net/local-address.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
-import { API_PATH, type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
-import { callerOf } from '../api/callers.ts';
+import { type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
 import { addConsole } from '../console/console.tsx';
 import type { ConsoleOptions } from '../console/console-pages.ts';
 import { readWorkspaces } from '../console/overview/read-overview.ts';
 import { ASSETS_PATH } from '../console/shell/assets.ts';
-import { sendPage } from '../console/shell/render-page.ts';
+import { OidcSignIn } from '../console/sign-in/oidc/oidc-sign-in.ts';
+import { ProxySignIn } from '../console/sign-in/proxy-sign-in.ts';
 import { Sessions, type SessionToken } from '../console/sign-in/sessions.ts';
-import { SignInPage } from '../console/sign-in/sign-in-page.tsx';
-import { isSecure } from '../console/sign-in/sign-in-routes.tsx';
 import { enqueueManualRun } from '../manual-runs.ts';
-import { MCP_PATH } from '../mcp/mcp-routes.ts';
-import { ACKNOWLEDGE_ROUTE, type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
+import { type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
+import { addGuards, METRICS_PATH } from './guards.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
 import { makePagesToken } from './pages-token.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readiness } from './readiness.ts';
+import { isApi, refuse } from './refusal.ts';
 import { addReportPages, createReportMaker, type ReportPagesOptions } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */
 const MAX_PARAMETER_LENGTH = 12_288;
-/** Paths that need no token besides those of the console; the links in messages carry a signature. */
-const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
-const METRICS_PATH = '/metrics';
 /** The actor that is recorded for a caller with the token of the pages. */
 const PAGES_CALLER = 'pages';
 
@@ -112,9 +107,21 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
       ...options.apiTokens(),
       { name: PAGES_CALLER, role: 'finance', token: options.token() },
     ];
-    addGuards(app, { ...options, sessions, tokens });
+    const config = (): Config | null => options.console?.context.config ?? null;
+    const oidc = new OidcSignIn({
+      settings: () => config()?.http.oidc ?? null,
+      proxy: () => config()?.proxy ?? null,
+      clock: systemClock,
+      attemptClock: options.sessionClock ?? systemClock,
+    });
+    const proxySignIn = new ProxySignIn(() => config()?.http.proxySignIn ?? null, logger);
+    const console = options.console === null ? null : { provider: () => oidc.provider() };
+    addGuards(app, { ...options, sessions, tokens, proxySignIn, console });
+    addRequestLog(app, logger);
+    addCommonHandlers(app, logger, options.api?.context.redact);
     addPages(app, options);
-    if (options.console !== null) await addConsole(app, { ...options, ...options.console, sessions, tokens });
+    if (options.console !== null) await addConsole(app, { ...options, ...options.console, sessions, tokens, oidc });
+    app.addHook('onClose', () => oidc.close());
     addReportPages(app, options.reports);
     if (options.api !== null) await addApi(app, options.api);
     if (options.acknowledging !== null) addAcknowledgePage(app, options.acknowledging);
@@ -136,79 +143,11 @@ function refuseSchema(): never {
   throw new Error('a route has a schema, but the schema compilers are disabled: remove WITHOUT_SCHEMAS first');
 }
 
-interface GuardOptions extends HttpServerOptions {
-  sessions: Sessions;
-  tokens: () => readonly SessionToken[];
-}
-
-function addGuards(app: FastifyInstance, options: GuardOptions): void {
-  const { host, openMetrics, logger, sessions, tokens } = options;
-  const loopback = isLoopbackHost(host);
-  app.decorateRequest('caller', null);
-  app.decorateRequest('session', null);
-  app.addHook('onRequest', async (request, reply) => {
-    if (loopback && !isLoopbackHostHeader(request.headers.host)) {
-      return refuse(request, reply, 421, 'unknown_host', 'use 127.0.0.1 or localhost as the host');
-    }
-    // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
-    const { url = '', config } = request.routeOptions;
-    const open = OPEN_PATHS.includes(url) || config.access === 'open' || (url === METRICS_PATH && openMetrics());
-    const known = tokens();
-    const inLink = tokenOfLink(request);
-    // A token in the request says who asks; the session of a browser counts only without one.
-    const given = inLink ?? tokenOfHeader(request.headers);
-    if (given === null) request.session = sessions.find(request.headers.cookie, known);
-    request.caller = given === null ? (request.session?.caller ?? null) : callerOf(given, known);
-    if (!open && request.caller === null) return refuseStranger(request, reply, options);
-    // The link of `usage-ledger open`: it starts a session, so that the token does not stay in the address bar or the history.
-    const clean = withoutToken(request.url);
-    const token = known.find(({ name }) => name === request.caller?.name);
-    if (!open && clean !== null && token !== undefined) {
-      sessions.end(request.headers.cookie);
-      const cookie = sessions.start(token, { secure: isSecure(request.headers) });
-      return reply.header('set-cookie', cookie).redirect(clean, 303);
-    }
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    if (isRead || config.access !== undefined || url === ACKNOWLEDGE_ROUTE) return;
-    // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
-    if (!url.startsWith(`${API_PATH}/`) && url !== MCP_PATH) {
-      return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
-    }
-    // A browser also sends its cookie with forms from other sites on this machine.
-    if (request.headers.authorization === undefined) {
-      return refuse(
-        request,
-        reply,
-        401,
-        'unauthorized',
-        'send the token as a Bearer token: changes by cookie are not accepted',
-      );
-    }
-  });
+function addRequestLog(app: FastifyInstance, logger: Logger): void {
   app.addHook('onResponse', async (request, reply) => {
     const [path] = request.url.split('?', 1);
     logger.debug({ method: request.method, path, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'http');
   });
-  addCommonHandlers(app, logger, options.api?.context.redact);
-}
-
-/** Answers a request without a valid token: a browser gets the page that asks for one. */
-function refuseStranger(request: FastifyRequest, reply: FastifyReply, options: GuardOptions): FastifyReply {
-  const { authorization, accept = '' } = request.headers;
-  const isBrowser = authorization === undefined && accept.includes('text/html') && !isApi(request);
-  if (isBrowser && options.console !== null) {
-    const next = request.method === 'GET' ? (withoutToken(request.url) ?? request.url) : '/';
-    const fault = withoutToken(request.url) === null ? null : 'The token of this link is not valid.';
-    return sendPage(reply, SignInPage({ next, fault }), 401);
-  }
-  reply.header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"']);
-  return refuse(
-    request,
-    reply,
-    401,
-    'unauthorized',
-    'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
-  );
 }
 
 /** Adds the security headers and error handlers of all responses, including bull-board's. */
@@ -241,26 +180,6 @@ function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redacto
 function badRequestOf(error: unknown, status: number): ApiError {
   const code = status === 413 ? 'too_large' : status === 415 ? 'media_type' : 'bad_request';
   return new ApiError(status, code, messageOf(error), { hint: 'see /api for the fields of each path' });
-}
-
-/**
- * Reports whether a program sent the request. The API and MCP answer errors with a problem document, pages with a
- * sentence.
- */
-function isApi({ url }: FastifyRequest): boolean {
-  return /^\/(?:api|mcp)([/?]|$)/.test(url);
-}
-
-/** Answers a request that reaches no page: with a problem for a program, else with the reason. */
-function refuse(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  code: string,
-  hint: string,
-): FastifyReply {
-  if (!isApi(request)) return reply.code(status).send({ error: code, hint });
-  return sendProblem(reply, new ApiError(status, code, STATUS_CODES[status] ?? code, { hint }), (text) => text);
 }
 
 function addPages(app: FastifyInstance, { version, probe, measured }: HttpServerOptions): void {
@@ -384,53 +303,4 @@ function pagesToken(config: () => Config): () => string {
     if (known?.http !== http) known = { http, token: makePagesToken(http) };
     return known.token;
   };
-}
-
-const TOKEN_PARAMETER = 'token';
-
-/** Returns the token of the link that `usage-ledger open` prints; null if the URL has none. */
-function tokenOfLink({ url, headers }: FastifyRequest): Buffer | null {
-  if (headers.authorization !== undefined) return null;
-  const token = parametersOf(url).get(TOKEN_PARAMETER);
-  return token === null ? null : Buffer.from(token, 'utf8');
-}
-
-/** Returns a `Bearer` token, or the `Basic` password with any user name; null without either. */
-function tokenOfHeader({ authorization }: IncomingHttpHeaders): Buffer | null {
-  if (authorization === undefined) return null;
-  const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/s.exec(authorization) ?? [];
-  return tokenOf(scheme.toLowerCase(), credentials) ?? Buffer.alloc(0);
-}
-
-/** Returns a URL without its token parameter; null if it has none. */
-function withoutToken(url: string): string | null {
-  const parameters = parametersOf(url);
-  if (!parameters.has(TOKEN_PARAMETER)) return null;
-  parameters.delete(TOKEN_PARAMETER);
-  const [path = '/'] = url.split('?', 1);
-  // A single slash: `//name` would redirect to another host.
-  return `/${path.replace(/^\/+/, '')}${parameters.size === 0 ? '' : `?${parameters}`}`;
-}
-
-function parametersOf(url: string): URLSearchParams {
-  const start = url.indexOf('?');
-  return new URLSearchParams(start < 0 ? '' : url.slice(start + 1));
-}
-
-function tokenOf(scheme: string, credentials: string): Buffer | null {
-  // Node decodes header values as latin1, one character per byte.
-  if (scheme === 'bearer') return Buffer.from(credentials, 'latin1');
-  if (scheme !== 'basic') return null;
-  const pair = Buffer.from(credentials, 'base64');
-  const colon = pair.indexOf(':');
-  return colon < 0 ? null : pair.subarray(colon + 1);
-}
-
-/**
- * Reports whether a Host header names a loopback address. This stops DNS rebinding: a website can point its own name to
- * 127.0.0.1 to read these pages, but the browser still sends that name.
- */
-function isLoopbackHostHeader(hostHeader: string | undefined): boolean {
-  const [, host = ''] = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(hostHeader ?? '') ?? [];
-  return isLoopbackHost(host);
 }

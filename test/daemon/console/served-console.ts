@@ -29,11 +29,28 @@ interface Question {
 
 /** A browser without a screen: it keeps cookies, reads form tokens and sends forms as a browser does. */
 export class Visitor {
-  cookie: string | null = null;
   readonly url: string;
+  readonly #cookies = new Map<string, string>();
 
   constructor(url: string) {
     this.url = url;
+  }
+
+  /** The `Cookie` header of its requests; null without cookies. */
+  get cookie(): string | null {
+    return this.#cookies.size === 0 ? null : [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  set cookie(header: string | null) {
+    this.#cookies.clear();
+    for (const pair of header?.split('; ') ?? []) this.#keep(pair);
+  }
+
+  #keep(setCookie: string): void {
+    const [pair = ''] = setCookie.split(';');
+    const [name = '', value = ''] = pair.split('=');
+    if (/Max-Age=0/.test(setCookie)) this.#cookies.delete(name);
+    else this.#cookies.set(name, value);
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -89,7 +106,7 @@ export class Visitor {
 
   async ask(path: string, { method = 'GET', headers = {}, form }: Question = {}): Promise<Answer> {
     const fields = Object.entries(form ?? {}).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
-    const sent = request(`${this.url}${path}`, {
+    const sent = request(path.startsWith('http') ? path : `${this.url}${path}`, {
       method,
       headers: {
         accept: 'text/html',
@@ -106,8 +123,7 @@ export class Visitor {
     const [response] = await once(sent, 'response');
     let body = '';
     for await (const chunk of response.setEncoding('utf8')) body += chunk;
-    const [cookie] = response.headers['set-cookie'] ?? [];
-    if (cookie !== undefined) this.cookie = /Max-Age=0/.test(cookie) ? null : (cookie.split(';')[0] ?? null);
+    for (const cookie of response.headers['set-cookie'] ?? []) this.#keep(cookie);
     return { status: response.statusCode, headers: response.headers, body };
   }
 }

@@ -36,6 +36,8 @@ export function plainConfig(path: string): Config {
       metrics: 'token',
       readyWhenStalePercent: 0,
       publicUrl: null,
+      oidc: null,
+      proxySignIn: null,
     },
     workspaces: [],
     s3: null,

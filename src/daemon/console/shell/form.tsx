@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { MAX_NAME_CHARACTERS } from '../../../core/text/person-name.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { Field } from './parts.tsx';
 import type { Visit } from './visit.ts';
@@ -7,7 +8,6 @@ export const FORM_TOKEN_FIELD = 'form_token';
 export const PERSON_FIELD = 'person';
 /** The field of the file in forms that upload one. */
 export const FILE_FIELD = 'file';
-export const MAX_NAME_CHARACTERS = 80;
 export const MAX_NOTE_CHARACTERS = 500;
 
 /** The token of the session, which every form carries. */

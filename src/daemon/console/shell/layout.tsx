@@ -94,12 +94,13 @@ export function Layout({
 
 function SignedIn({ visit: { session, caller } }: { visit: Visit }) {
   if (session === null) return <div class="who">{caller.name}</div>;
+  const who = `${session.person ?? caller.name} (${caller.role})`;
+  // The proxy would sign the person in again at once.
+  if (session.method === 'proxy') return <div class="who">{who}</div>;
   return (
     <form class="who" method="post" action="/sign-out">
       <FormToken session={session} />
-      <span>
-        {session.person ?? caller.name} ({caller.role})
-      </span>
+      <span>{who}</span>
       <button class="plain" type="submit">
         Sign out
       </button>

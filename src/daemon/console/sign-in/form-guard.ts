@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { inertText } from '../../../core/text/inert-text.ts';
+import { personName } from '../../../core/text/person-name.ts';
 import type { InputFile } from '../../../input-files/input-file.ts';
 import { ApiError } from '../../api/problem.ts';
 import { readUpload, UPLOAD_LIMITS } from '../../api/read-upload.ts';
-import { FILE_FIELD, FORM_TOKEN_FIELD, MAX_NAME_CHARACTERS, PERSON_FIELD } from '../shell/form.tsx';
+import { FILE_FIELD, FORM_TOKEN_FIELD, PERSON_FIELD } from '../shell/form.tsx';
 import { isFormToken, type Session } from './sessions.ts';
 
 /** The fields of a form, as the browser sent them. */
@@ -78,8 +78,7 @@ function expiredForm(): ApiError {
 
 /** Returns the name that somebody has entered, cut to its maximum length; null without one. */
 export function personOf(fields: URLSearchParams): string | null {
-  const name = inertText((fields.get(PERSON_FIELD) ?? '').trim());
-  return name === '' ? null : Array.from(name).slice(0, MAX_NAME_CHARACTERS).join('');
+  return personName(fields.get(PERSON_FIELD) ?? '');
 }
 
 function hostOf(origin: string): string | null {

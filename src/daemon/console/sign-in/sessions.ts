@@ -18,9 +18,20 @@ export interface Draft {
   fault: string;
 }
 
+/** A sign-in that succeeded: who signed in, and how long it holds. */
+export interface SignIn {
+  method: 'token' | 'oidc' | 'proxy';
+  caller: Caller;
+  /** The person's name; null if a form asks for it later. */
+  person: string | null;
+  /** Reports whether the person would still get the same role. Asked with each request, so that a reload counts at once. */
+  holds(): boolean;
+}
+
 /** A browser that has signed in. */
 export interface Session {
-  /** The owner and role of the token that the browser signed in with. */
+  readonly method: SignIn['method'];
+  /** The owner and the role of the sign-in. */
   readonly caller: Caller;
   /** The person's own name, which changes are recorded under; null until it is entered. */
   person: string | null;
@@ -32,8 +43,7 @@ export interface Session {
 
 interface StoredSession extends Session {
   readonly startedMs: number;
-  /** The digest of the token that the browser signed in with: the session ends when that token is removed. */
-  readonly tokenDigest: Buffer;
+  readonly holds: () => boolean;
 }
 
 export interface SessionToken extends Caller {
@@ -58,30 +68,34 @@ export class Sessions {
     this.#randomness = randomness;
   }
 
-  /** Starts a session with a new id and returns its `Set-Cookie` header. An id that the browser brought is never used. */
-  start({ token, name, role }: SessionToken, { person = null, secure }: { person?: string | null; secure: boolean }) {
+  /** Starts a session with a new id, and returns it with its `Set-Cookie` header. An id that the browser brought is never used. */
+  start(
+    { method, caller, person, holds }: SignIn,
+    { secure }: { secure: boolean },
+  ): { session: Session; cookie: string } {
     const id = this.#randomness.bytes(ID_BYTES).toString('base64url');
-    this.#sessions.set(digestOf(id).toString('hex'), {
-      caller: { name, role },
+    const session: StoredSession = {
+      method,
+      caller,
       person,
       formToken: this.#randomness.bytes(ID_BYTES).toString('base64url'),
       notice: null,
       draft: null,
       startedMs: this.#clock.monotonic(),
-      tokenDigest: digestOf(token),
-    });
+      holds,
+    };
+    this.#sessions.set(digestOf(id).toString('hex'), session);
     for (const oldest of this.#sessions.keys()) if (this.#sessions.size > MAX_SESSIONS) this.#sessions.delete(oldest);
-    return `${SESSION_COOKIE}=${id}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${SESSION_HOURS * 3600}${secure ? '; Secure' : ''}`;
+    return { session, cookie: cookieOf(SESSION_COOKIE, id, { maxAgeSeconds: SESSION_HOURS * 3600, secure }) };
   }
 
-  /** Returns the session of a `Cookie` header; null without one, after 12 hours, and once its token is no longer valid. */
-  find(cookieHeader: string | undefined, tokens: readonly SessionToken[]): Session | null {
+  /** Returns the session of a `Cookie` header; null without one, after 12 hours, and once its sign-in no longer holds. */
+  find(cookieHeader: string | undefined): Session | null {
     const key = keyOf(cookieHeader);
     const session = key === null ? undefined : this.#sessions.get(key);
     if (key === null || session === undefined) return null;
     const isOver = this.#clock.monotonic() - session.startedMs >= SESSION_HOURS * HOUR_MS;
-    const current = tokens.find(({ token }) => timingSafeEqual(digestOf(token), session.tokenDigest));
-    if (!isOver && current?.name === session.caller.name && current.role === session.caller.role) return session;
+    if (!isOver && session.holds()) return session;
     this.#sessions.delete(key);
     return null;
   }
@@ -90,8 +104,22 @@ export class Sessions {
   end(cookieHeader: string | undefined): string {
     const key = keyOf(cookieHeader);
     if (key !== null) this.#sessions.delete(key);
-    return `${SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0`;
+    return cookieOf(SESSION_COOKIE, '', { maxAgeSeconds: 0, secure: false });
   }
+}
+
+/** Returns the sign-in with a token. It holds until the token is removed or gets another owner or role. */
+export function signInWithToken(
+  { token, name, role }: SessionToken,
+  person: string | null,
+  tokens: () => readonly SessionToken[],
+): SignIn {
+  const digest = digestOf(token);
+  const holds = (): boolean => {
+    const current = tokens().find((known) => timingSafeEqual(digestOf(known.token), digest));
+    return current?.name === name && current.role === role;
+  };
+  return { method: 'token', caller: { name, role }, person, holds };
 }
 
 /** Reports whether a form carries the token of its session. */
@@ -99,9 +127,29 @@ export function isFormToken({ formToken }: Session, given: string): boolean {
   return timingSafeEqual(digestOf(formToken), digestOf(given));
 }
 
+/** Returns a `Set-Cookie` header. Scripts cannot read the cookie, and forms of other sites do not send it. */
+export function cookieOf(
+  name: string,
+  value: string,
+  { maxAgeSeconds, secure }: { maxAgeSeconds: number; secure: boolean },
+): string {
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`;
+}
+
+/** Reports whether the browser uses HTTPS, so that its cookie is sent over HTTPS only. Behind a proxy, only the proxy knows. */
+export function isSecure(headers: Readonly<Record<string, unknown>>): boolean {
+  return headers['x-forwarded-proto'] === 'https';
+}
+
+/** Returns the value of a cookie with a random id; null without one. */
+export function cookieValue(cookieHeader: string | undefined, name: string): string | null {
+  const [, value] = new RegExp(`(?:^|; *)${name}=([\\w-]{1,100})(?:;|$)`).exec(cookieHeader ?? '') ?? [];
+  return value ?? null;
+}
+
 function keyOf(cookieHeader: string | undefined): string | null {
-  const [, id] = new RegExp(`(?:^|; *)${SESSION_COOKIE}=([\\w-]{1,100})(?:;|$)`).exec(cookieHeader ?? '') ?? [];
-  return id === undefined ? null : digestOf(id).toString('hex');
+  const id = cookieValue(cookieHeader, SESSION_COOKIE);
+  return id === null ? null : digestOf(id).toString('hex');
 }
 
 function digestOf(text: string): Buffer {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { copiesOf } from '../../commands/world.ts';
-import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
-import { PAGES_TOKEN } from '../http/serve-world.ts';
-import { serveConsole, TOKENS, Visitor } from './served-console.ts';
+import { copiesOf } from '../../../commands/world.ts';
+import { ledgerOfOperations } from '../../../operations/ledger-of-operations.ts';
+import { PAGES_TOKEN } from '../../http/serve-world.ts';
+import { serveConsole, TOKENS, Visitor } from '../served-console.ts';
 
 const world = copiesOf(ledgerOfOperations);
 const HOUR_MS = 3_600_000;

@@ -1,0 +1,55 @@
+import type { Clock } from '../../../../core/clock.ts';
+import { type Randomness, systemRandomness } from '../../../../core/randomness.ts';
+import { cookieOf, cookieValue } from '../sessions.ts';
+
+/** A sign-in that a browser has begun: what the provider's answer must contain. */
+export interface Attempt {
+  state: string;
+  nonce: string;
+  codeVerifier: string;
+  /** The address that the provider sends the browser to. */
+  redirectUri: string;
+  /** The path to show after the sign-in. */
+  next: string;
+}
+
+const ATTEMPT_COOKIE = 'usage_ledger_sign_in';
+/** Time to enter a password and a second factor at the provider. */
+const ATTEMPT_SECONDS = 600;
+/** The oldest attempt ends when more browsers than this are at the provider. */
+const MAX_ATTEMPTS = 1000;
+const ID_BYTES = 32;
+
+/** Sign-ins under way. Each belongs to the browser that began it, by a cookie, and ends with its first answer. */
+export class Attempts {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #randomness: Pick<Randomness, 'bytes'>;
+  readonly #attempts = new Map<string, Attempt & { startedMs: number }>();
+
+  constructor(clock: Pick<Clock, 'monotonic'>, randomness: Pick<Randomness, 'bytes'> = systemRandomness) {
+    this.#clock = clock;
+    this.#randomness = randomness;
+  }
+
+  /** Stores an attempt and returns the `Set-Cookie` header that binds it to the browser. */
+  add(attempt: Attempt, { secure }: { secure: boolean }): string {
+    const id = this.#randomness.bytes(ID_BYTES).toString('base64url');
+    this.#attempts.set(id, { ...attempt, startedMs: this.#clock.monotonic() });
+    for (const oldest of this.#attempts.keys()) if (this.#attempts.size > MAX_ATTEMPTS) this.#attempts.delete(oldest);
+    return cookieOf(ATTEMPT_COOKIE, id, { maxAgeSeconds: ATTEMPT_SECONDS, secure });
+  }
+
+  /** Returns the attempt of a `Cookie` header and ends it; null without one, and after ten minutes. */
+  take(cookieHeader: string | undefined): Attempt | null {
+    const id = cookieValue(cookieHeader, ATTEMPT_COOKIE);
+    const attempt = id === null ? undefined : this.#attempts.get(id);
+    if (id === null || attempt === undefined) return null;
+    this.#attempts.delete(id);
+    return this.#clock.monotonic() - attempt.startedMs < ATTEMPT_SECONDS * 1000 ? attempt : null;
+  }
+
+  /** Returns the `Set-Cookie` header that removes the cookie of an attempt. */
+  forget(): string {
+    return cookieOf(ATTEMPT_COOKIE, '', { maxAgeSeconds: 0, secure: false });
+  }
+}

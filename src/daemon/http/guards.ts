@@ -1,0 +1,146 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isLoopbackHost } from '../../net/local-address.ts';
+import { API_PATH } from '../api/api-routes.ts';
+import { callerOf } from '../api/callers.ts';
+import { sendPage } from '../console/shell/render-page.ts';
+import { NoRolePage } from '../console/sign-in/no-role-page.tsx';
+import { isSessionOf, type ProxySignIn } from '../console/sign-in/proxy-sign-in.ts';
+import { isSecure, type Sessions, type SessionToken, signInWithToken } from '../console/sign-in/sessions.ts';
+import { SignInPage } from '../console/sign-in/sign-in-page.tsx';
+import { MCP_PATH } from '../mcp/mcp-routes.ts';
+import { ACKNOWLEDGE_ROUTE } from './acknowledge-page.ts';
+import { isApi, refuse } from './refusal.ts';
+import { tokenOfHeader, tokenOfLink, withoutToken } from './request-token.ts';
+
+/** Paths that need no token besides those of the console; the links in messages carry a signature. */
+const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
+export const METRICS_PATH = '/metrics';
+
+export interface GuardOptions {
+  host: string;
+  openMetrics: () => boolean;
+  sessions: Sessions;
+  tokens: () => readonly SessionToken[];
+  proxySignIn: ProxySignIn;
+  /** Null: the console is not served, and nobody gets its pages. `provider` is what its sign-in page links to. */
+  console: { provider: () => string | null } | null;
+}
+
+/**
+ * Checks each request before its route: the host, who asks (a token, else the headers of a trusted proxy, else the session
+ * of a browser), and that only forms, the API and MCP change anything.
+ */
+export function addGuards(app: FastifyInstance, options: GuardOptions): void {
+  const { host, openMetrics, sessions, tokens } = options;
+  const loopback = isLoopbackHost(host);
+  app.decorateRequest('caller', null);
+  app.decorateRequest('session', null);
+  app.addHook('onRequest', async (request, reply) => {
+    if (loopback && !isLoopbackHostHeader(request.headers.host)) {
+      return refuse(request, reply, 421, 'unknown_host', 'use 127.0.0.1 or localhost as the host');
+    }
+    // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
+    const { url = '', config } = request.routeOptions;
+    const open = OPEN_PATHS.includes(url) || config.access === 'open' || (url === METRICS_PATH && openMetrics());
+    // A token in the request says who asks; a proxy and the session of a browser count only without one.
+    const given = tokenOfLink(request) ?? tokenOfHeader(request.headers);
+    if (given !== null) request.caller = callerOf(given, tokens());
+    else if (!findSession(request, reply, options) && !open) return refuseWithoutRole(request, reply, options);
+    if (!open && request.caller === null) return refuseStranger(request, reply, options);
+    // The link of `usage-ledger open`: it starts a session, so that the token does not stay in the address bar or the history.
+    const clean = withoutToken(request.url);
+    const token = tokens().find(({ name }) => name === request.caller?.name);
+    if (!open && given !== null && clean !== null && token !== undefined) {
+      sessions.end(request.headers.cookie);
+      const signIn = signInWithToken(token, null, tokens);
+      const { cookie } = sessions.start(signIn, { secure: isSecure(request.headers) });
+      return reply.header('set-cookie', cookie).redirect(clean, 303);
+    }
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (isRead || config.access !== undefined || url === ACKNOWLEDGE_ROUTE) return;
+    // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
+    if (!url.startsWith(`${API_PATH}/`) && url !== MCP_PATH) {
+      return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
+    }
+    // A browser also sends its cookie with forms from other sites on this machine.
+    if (request.headers.authorization === undefined) {
+      const hint = 'send the token as a Bearer token: changes by cookie are not accepted';
+      return refuse(request, reply, 401, 'unauthorized', hint);
+    }
+  });
+}
+
+/**
+ * Finds the session of a request without a token. The headers of a trusted proxy count before the cookie: a browser whose
+ * session is not that of the named person gets a new one. Returns false if the proxy names somebody without a role.
+ */
+function findSession(request: FastifyRequest, reply: FastifyReply, { sessions, proxySignIn }: GuardOptions): boolean {
+  const { cookie } = request.headers;
+  const found = sessions.find(cookie);
+  const named = proxySignIn.personOf(request);
+  if (named === null) {
+    // The session of a proxy's person counts only together with the proxy's headers.
+    request.session = found?.method === 'proxy' ? null : found;
+  } else if (named.role === null) {
+    return false;
+  } else if (found !== null && isSessionOf(found, named)) {
+    request.session = found;
+  } else if (!isBrowser(request)) {
+    // A script behind the proxy reads without a session, which nothing would end.
+    request.caller = { name: named.person, role: named.role };
+    return true;
+  } else {
+    sessions.end(cookie);
+    const started = sessions.start(proxySignIn.signInOf(named, named.role), { secure: isSecure(request.headers) });
+    request.session = started.session;
+    reply.header('set-cookie', started.cookie);
+  }
+  request.caller = request.session?.caller ?? null;
+  return true;
+}
+
+/** Answers somebody whom the proxy has signed in, but whose groups give no role. */
+function refuseWithoutRole(request: FastifyRequest, reply: FastifyReply, options: GuardOptions): FastifyReply {
+  if (isBrowser(request) && options.console !== null) {
+    const person = options.proxySignIn.personOf(request)?.person ?? '';
+    return sendPage(reply, NoRolePage({ person, setting: 'http.proxy_sign_in.roles' }), 403);
+  }
+  return refuse(
+    request,
+    reply,
+    403,
+    'forbidden',
+    'ask the operator to add a group of yours to http.proxy_sign_in.roles',
+  );
+}
+
+/** Answers a request without a valid token: a browser gets the page that asks for one. */
+function refuseStranger(request: FastifyRequest, reply: FastifyReply, { console }: GuardOptions): FastifyReply {
+  if (isBrowser(request) && console !== null) {
+    const next = request.method === 'GET' ? (withoutToken(request.url) ?? request.url) : '/';
+    const fault = withoutToken(request.url) === null ? null : 'The token of this link is not valid.';
+    return sendPage(reply, SignInPage({ next, fault, provider: console.provider() }), 401);
+  }
+  reply.header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"']);
+  return refuse(
+    request,
+    reply,
+    401,
+    'unauthorized',
+    'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
+  );
+}
+
+function isBrowser(request: FastifyRequest): boolean {
+  const { authorization, accept = '' } = request.headers;
+  return authorization === undefined && accept.includes('text/html') && !isApi(request);
+}
+
+/**
+ * Reports whether a Host header names a loopback address. This stops DNS rebinding: a website can point its own name to
+ * 127.0.0.1 to read these pages, but the browser still sends that name.
+ */
+function isLoopbackHostHeader(hostHeader: string | undefined): boolean {
+  const [, host = ''] = /^(\[[^\]]*\]|[^:]*)(?::\d+)?$/.exec(hostHeader ?? '') ?? [];
+  return isLoopbackHost(host);
+}
