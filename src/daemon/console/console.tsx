@@ -2,6 +2,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
+import type { Role } from '../../core/text/roles.ts';
 import type { Scope } from '../../operations/operation.ts';
 import { ApiError, statusOf } from '../api/problem.ts';
 import { UPLOAD_LIMITS } from '../api/read-upload.ts';
@@ -32,6 +33,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** `open`: the route needs no token; `form`: it takes a form, and checks session, form token and origin itself. */
     access?: 'open' | 'form';
+    /** The role that a form needs, whatever it then changes. */
+    role?: Role;
   }
 }
 

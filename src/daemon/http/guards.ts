@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasRole } from '../../core/text/roles.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { API_PATH } from '../api/api-routes.ts';
 import { callerOf } from '../api/callers.ts';
+import { ApiError } from '../api/problem.ts';
 import { sendPage } from '../console/shell/render-page.ts';
 import { NoRolePage } from '../console/sign-in/no-role-page.tsx';
 import { isSessionOf, type ProxySignIn } from '../console/sign-in/proxy-sign-in.ts';
@@ -56,6 +58,7 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
       const { cookie } = sessions.start(signIn, { secure: isSecure(request.headers) });
       return reply.header('set-cookie', cookie).redirect(clean, 303);
     }
+    requireRoleOfForm(request);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (isRead || config.access !== undefined || url === ACKNOWLEDGE_ROUTE) return;
     // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
@@ -129,6 +132,15 @@ function refuseStranger(request: FastifyRequest, reply: FastifyReply, { console 
     'unauthorized',
     'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
   );
+}
+
+/** Throws `forbidden` if a form needs a larger role: it is refused before anything reads its fields. */
+function requireRoleOfForm({ routeOptions, caller }: FastifyRequest): void {
+  const { access, role } = routeOptions.config;
+  if (access !== 'form' || role === undefined || caller === null || hasRole(caller.role, role)) return;
+  throw new ApiError(403, 'forbidden', `this form needs the role ${role}; you have ${caller.role}`, {
+    hint: `sign in with the role ${role}`,
+  });
 }
 
 function isBrowser(request: FastifyRequest): boolean {

@@ -25,6 +25,8 @@ interface Question {
   method?: string;
   headers?: Record<string, string>;
   form?: Record<string, string | string[]>;
+  /** The form comes without the header `Origin`, as from a program. */
+  withoutOrigin?: boolean;
 }
 
 /** A browser without a screen: it keeps cookies, reads form tokens and sends forms as a browser does. */
@@ -104,14 +106,18 @@ export class Visitor {
     await writeFile(file, response);
   }
 
-  async ask(path: string, { method = 'GET', headers = {}, form }: Question = {}): Promise<Answer> {
+  async ask(
+    path: string,
+    { method = 'GET', headers = {}, form, withoutOrigin = false }: Question = {},
+  ): Promise<Answer> {
     const fields = Object.entries(form ?? {}).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
     const sent = request(path.startsWith('http') ? path : `${this.url}${path}`, {
       method,
       headers: {
         accept: 'text/html',
         ...(this.cookie === null ? {} : { cookie: this.cookie }),
-        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded', origin: this.url }),
+        ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(form === undefined || withoutOrigin ? {} : { origin: this.url }),
         ...headers,
       },
     });

@@ -24,11 +24,11 @@ export function addAlertPage(app: FastifyInstance, pages: ConsolePages): void {
     const rows = readSilences(scopeOf(request));
     return sendPage(reply, <SilencesPage visit={visitOf(request)} rows={rows} />);
   });
-  app.post('/alerts/silences/end', { config: { access: 'form' } }, (request, reply) =>
+  app.post('/alerts/silences/end', { config: { access: 'form', role: 'operate' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: 'unsilence', back: '/alerts/silences' }, endOf),
   );
   const addForm = (form: string, change: (sent: SentForm, alertId: string) => Promise<string>): void => {
-    app.post(`/alerts/:id/${form}`, { config: { access: 'form' } }, (request, reply) => {
+    app.post(`/alerts/:id/${form}`, { config: { access: 'form', role: 'operate' } }, (request, reply) => {
       const id = idOf(request);
       const back = backPath(request, alertLink(id));
       return answerForm({ request, reply, pages, form, back }, (sent) => change(sent, id));

@@ -33,7 +33,7 @@ export function addAlertList(app: FastifyInstance, pages: ConsolePages): void {
     );
   });
   const addForm = (path: string, change: (sent: SentForm, alertId: string) => Promise<unknown>, done: string): void => {
-    app.post(path, { config: { access: 'form' } }, (request, reply) =>
+    app.post(path, { config: { access: 'form', role: 'operate' } }, (request, reply) =>
       answerForm({ request, reply, pages, form: SELECTED_FORM, back: backPath(request, '/alerts') }, (sent) =>
         changeEach(sent, (alertId) => change(sent, alertId), done),
       ),

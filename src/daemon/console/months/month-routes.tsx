@@ -78,7 +78,7 @@ export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
     );
   });
   const addForm = (action: string, change: (sent: SentForm, period: string) => Promise<string>): void => {
-    app.post(`/months/:period/${action}`, { config: { access: 'form' } }, (request, reply) => {
+    app.post(`/months/:period/${action}`, { config: { access: 'form', role: 'finance' } }, (request, reply) => {
       const period = periodOf(request);
       const back = `/months/${period}`;
       return answerForm({ request, reply, pages, form: MONTH_FORM, back }, (sent) => change(sent, period));

@@ -25,7 +25,7 @@ const RUNS_PER_PAGE = 50;
 /** Serves the runs, the latest first, and each run. */
 export function addRuns(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, context, probe } = pages;
-  app.post('/runs/sync', { config: { access: 'form' } }, (request, reply) => {
+  app.post('/runs/sync', { config: { access: 'form', role: 'operate' } }, (request, reply) => {
     const workspace = fieldsOf(request).get('workspace') ?? '';
     const back = linkTo('/runs', { workspace });
     return answerForm({ request, reply, pages, form: 'sync', back }, async ({ run }) => {

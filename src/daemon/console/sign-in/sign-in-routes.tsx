@@ -49,7 +49,7 @@ export async function addSignIn(app: FastifyInstance, options: SignInOptions): P
     logger.info({ token: token.name, person, ip: request.ip }, 'signed in');
     return reply.header('set-cookie', cookie).redirect(next, 303);
   });
-  app.post('/sign-out', { config: { access: 'form' } }, (request, reply) => {
+  app.post('/sign-out', { config: { access: 'form', role: 'read' } }, (request, reply) => {
     requireForm(request, publicUrl());
     return reply.header('set-cookie', sessions.end(request.headers.cookie)).redirect(SIGN_IN_PATH, 303);
   });

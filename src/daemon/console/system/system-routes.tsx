@@ -20,7 +20,7 @@ export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
     return sendPage(reply, <SystemPage visit={visitOf(request)} system={system} />);
   });
   const addForm = (action: string, change: (sent: SentForm) => Promise<string>): void => {
-    app.post(`/system/${action}`, { config: { access: 'form' } }, (request, reply) => {
+    app.post(`/system/${action}`, { config: { access: 'form', role: 'operate' } }, (request, reply) => {
       const name = fieldsOf(request).get('channel');
       const form = name === null ? action : `test ${name}`;
       return answerForm({ request, reply, pages, form, back: '/system' }, change);
@@ -37,7 +37,7 @@ export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
     const { document } = await run(replayMessages, { all: true });
     return `${counted(document.replayed.length, 'message')} will be sent again, ${document.dropped.length} dropped.`;
   });
-  app.post('/system/verify', { config: { access: 'form' } }, (request, reply) =>
+  app.post('/system/verify', { config: { access: 'form', role: 'read' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: 'verify', back: '/system' }, async () => {
       const { ok, faults, runs, entries } = await verifyLedger.run(scopeOf(request), {});
       if (ok) return `Ledger verified: ${formatInteger(runs)} runs and ${formatInteger(entries)} entries.`;
