@@ -2,23 +2,10 @@ import { Parser } from 'htmlparser2';
 import { describe, expect, it } from 'vitest';
 import { copiesOf, createWorld, row } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { HOSTILE_IDS } from '../../support/hostile-texts.ts';
 import { serveConsole } from './served-console.ts';
 
 const world = copiesOf(ledgerOfOperations);
-/** Ids that a page could act on: markup, a change of the writing direction, separators of paths and queries. */
-const HOSTILE_IDS = [
-  '<script>alert(1)</script>',
-  '"><img src=x onerror=alert(1)>',
-  '</title></svg><b>',
-  "' onmouseover='alert(1)",
-  'javascript:alert(1)',
-  'a/../../b?c=d#e',
-  'evil\u202egnp.exe',
-  'line\nbreak',
-  '%3Cb%3E&amp;',
-  '{{7*7}}',
-];
-
 /** Returns everything in a page that could act: elements and attributes that no page of the console has. */
 function activeParts(page: string): string[] {
   const found = page.includes('\u202e') ? ['a change of the writing direction'] : [];
