@@ -125,17 +125,17 @@ playTable([
     },
   },
   {
-    kind: 'pages that are kept for a minute',
+    kind: 'reports that are kept for a minute',
     must: 'are made anew',
     async play(jump) {
       const { wrong, right } = shownBy(jump);
       const { ledgerPath } = await filledLedger('pages');
       const maker = createReportMaker({ ledgerPath, head: () => 'the same' });
       onTestFinished(() => maker.stop());
-      const page = (nowMs: number) => maker.page({ workspaceId: 'ws-1', period: undefined, budgets: [], nowMs });
-      const [early, late] = [page(wrong), page(right)];
+      const report = (nowMs: number) => maker.report({ workspaceId: 'ws-1', period: undefined, budgets: [], nowMs });
+      const [early, late] = [report(wrong), report(right)];
       expect(late).not.toBe(early);
-      expect(page(right + MINUTE_MS - 1)).toBe(late);
+      expect(report(right + MINUTE_MS - 1)).toBe(late);
       await Promise.all([early, late]);
     },
   },

@@ -16,7 +16,9 @@ export async function lookAt(look: Look, file: string, charts: number): Promise<
       expect(await page.evaluate('document.scripts.length + document.images.length')).toBe(0);
       expect(await page.evaluate('document.title')).toContain('<script>');
       expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), where).toBe(false);
-      const isDark = await page.evaluate("getComputedStyle(document.body).backgroundColor !== 'rgb(255, 255, 255)'");
+      const isDark = await page.evaluate(
+        'Math.max(...getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)) < 128',
+      );
       expect(isDark, where).toBe(scheme === 'dark');
       await page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
       expect(await page.seriousFaults(), where).toEqual([]);

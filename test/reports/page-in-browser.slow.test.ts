@@ -1,12 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
-import { createCharts } from '../../src/reports/page/charts.ts';
-import { pageHtml } from '../../src/reports/page/page-html.ts';
-import { tenantHtml } from '../../src/reports/page/tenant-html.ts';
 import { browserOfFile } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { AT, HOSTILE, LARGE, lookAt } from './looked-at-page.ts';
+import { tenantFile, workspaceFile } from './report-files.ts';
 
 const look = browserOfFile();
 
@@ -36,7 +34,7 @@ const DATA = {
 describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in a browser', () => {
   test('the page is readable, runs no script and requests nothing', { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'page.html');
-    writeFileSync(file, pageHtml(DATA, await createCharts()));
+    writeFileSync(file, await workspaceFile(DATA));
     await lookAt(look, file, 3);
   });
 
@@ -59,7 +57,7 @@ describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in 
       lines: [{ kind: 'usage, tier 1', credits: LARGE, amount: 5n, currency: 'EUR', card: HOSTILE }],
     };
     const links = { workspace: '/report', tenant: () => '/report/tenant' };
-    writeFileSync(file, tenantHtml(data, await createCharts(), links));
+    writeFileSync(file, await tenantFile(data, links));
     await lookAt(look, file, 3);
   });
 });

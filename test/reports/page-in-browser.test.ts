@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { h } from 'preact';
 import { describe, expect, test } from 'vitest';
 import type { BilledLine } from '../../src/billing/statement/billed.ts';
 import { statementDocument } from '../../src/billing/statement/document.ts';
-import { chartBox, pageOf } from '../../src/reports/page/page-parts.ts';
+import { ChartBox } from '../../src/reports/page/chart-card.tsx';
+import { reportDocument } from '../../src/reports/page/report-document.tsx';
 import { statementHtml } from '../../src/reports/statement/statement-html.ts';
 import { browserOfFile } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -43,9 +45,9 @@ const STATEMENT = statementDocument({
 test('on a phone a chart of months shows its last month first', { timeout: 60_000 }, async () => {
   const svg = '<svg role="img" aria-label="months" viewBox="0 0 720 260"><rect width="720" height="260"/></svg>';
   const file = join(temporaryFolder(), 'months.html');
-  const boxes = [chartBox('months', svg, { ofMonths: true }), chartBox('days', svg)];
-  writeFileSync(file, pageOf('charts', `<main>${boxes.join('')}</main>`));
-  const hidden = `[...document.querySelectorAll('.chart')].map((box) => {
+  const boxes = [h(ChartBox, { label: 'months', svg, ofMonths: true }), h(ChartBox, { label: 'days', svg })];
+  writeFileSync(file, reportDocument('charts', boxes));
+  const hidden = `[...document.querySelectorAll('.plot')].map((box) => {
     const [frame, chart] = [box, box.firstElementChild].map((each) => each.getBoundingClientRect());
     return [Math.round(frame.left - chart.left) > 0, Math.round(chart.right - frame.right) > 0];
   })`;

@@ -1,8 +1,7 @@
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
-import { createCharts } from '../../src/reports/page/charts.ts';
 import type { PageData } from '../../src/reports/page/page-data.ts';
-import { pageHtml } from '../../src/reports/page/page-html.ts';
+import { workspaceFile } from './report-files.ts';
 
 const DATA: PageData = {
   ...{ workspaceId: 'ws-1', workspaceName: 'Production', period: '2026-02', state: 'open', timezone: 'UTC' },
@@ -31,7 +30,7 @@ const DATA: PageData = {
 };
 
 async function textOf(change: Partial<PageData>): Promise<{ lead: string; body: string }> {
-  const { document } = parseHTML(pageHtml({ ...DATA, ...change }, await createCharts()));
+  const { document } = parseHTML(await workspaceFile({ ...DATA, ...change }));
   return { lead: document.querySelector('.lead')?.textContent ?? '', body: document.body.textContent ?? '' };
 }
 
@@ -61,7 +60,7 @@ test('an open month has a forecast in credits and money, drawn as an outline', a
     'The month is not over. Forecast for the month: 6,200 credits and 75.01 EUR.',
   );
   const outlines = async (change: Partial<PageData>) =>
-    pageHtml({ ...DATA, ...change }, await createCharts()).split('stroke-dasharray="4 3"').length - 1;
+    (await workspaceFile({ ...DATA, ...change })).split('stroke-dasharray="4 3"').length - 1;
   // One for credits, one for euros.
   expect([await outlines({ forecast }), await outlines({})]).toEqual([2, 0]);
 });
@@ -71,7 +70,7 @@ test('alerts are sentences', async () => {
   const { body } = await textOf({ alerts: [{ ...alert, summary: 'acme uses three times as much.' }] });
   expect(body).toContain('critical: acme uses three times as much. since 2026-02-18, acknowledged');
   const many = Array.from({ length: 20 }, (_, index) => ({ ...alert, summary: `tenant-${index} uses more.` }));
-  const html = pageHtml({ ...DATA, alerts: many, moreAlerts: 31 }, await createCharts());
+  const html = await workspaceFile({ ...DATA, alerts: many, moreAlerts: 31 });
   const [glance, folded] = html.split('<summary>46 more</summary>');
   expect(glance).toContain('tenant-4 uses more.');
   expect(glance).not.toContain('tenant-5 uses more.');

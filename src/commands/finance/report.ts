@@ -31,10 +31,12 @@ async function writeReport(cli: CliContext, context: Context, options: ReportOpt
   const request = { workspaceId, period, nowMs: context.clock.now(), timezone, budgets: alerts.budgets ?? [] };
   const data = connection.transaction(() => readPageData(connection, request))();
   if (data === null) throw unknownPeriod(period ?? 'any month', workspaceId);
-  const [{ createCharts }, { pageHtml }] = await Promise.all([
+  const [{ createCharts }, { drawWorkspace }, { workspaceDocument }] = await Promise.all([
     import('../../reports/page/charts.ts'),
-    import('../../reports/page/page-html.ts'),
+    import('../../reports/page/draw-charts.ts'),
+    import('../../reports/page/report-document.tsx'),
   ]);
-  await writeTextFile(resolve(cli.io.cwd, options.out), [pageHtml(data, await createCharts())]);
+  const charts = drawWorkspace(data, await createCharts());
+  await writeTextFile(resolve(cli.io.cwd, options.out), [workspaceDocument(data, charts)]);
   noteWritten(cli, options.out);
 }

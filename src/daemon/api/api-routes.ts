@@ -26,7 +26,7 @@ import { describeApi } from './openapi.ts';
 import { ApiError } from './problem.ts';
 import { inputReader, type PageInput } from './read-input.ts';
 import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
-import { REFERENCE_POLICY, referencePage } from './reference-page.ts';
+import { REFERENCE_POLICY, referencePage } from './reference-page.tsx';
 import { RowStreams } from './row-stream.ts';
 import { SlowReads } from './slow-reads.ts';
 

@@ -4,12 +4,14 @@ import type { Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { Measurements } from '../http/measurements.ts';
 import type { HealthProbe } from '../http/probe.ts';
+import type { ReportMaker } from '../http/reports/report-maker.ts';
 import type { Visit } from './shell/visit.ts';
 import type { SignInOptions } from './sign-in/sign-in-options.ts';
 
 export interface ConsoleOptions extends SignInOptions {
   context: Context;
   probe: HealthProbe;
+  reports: ReportMaker;
   measured: Measurements;
   version: string;
   /** Measures how long a session and its uploads last. */

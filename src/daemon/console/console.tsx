@@ -13,6 +13,7 @@ import { addMoney } from './money/money-routes.tsx';
 import { addMonths } from './months/month-routes.tsx';
 import { addReconciling } from './months/reconcile-routes.tsx';
 import { addOverview } from './overview/overview-routes.tsx';
+import { addReports } from './reports/report-routes.tsx';
 import { addRuns } from './runs/runs-page.tsx';
 import { consoleAssets } from './shell/assets.ts';
 import { sentence } from './shell/change.ts';
@@ -71,6 +72,7 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addMonths(app, pages);
   addReconciling(app, pages);
   addMoney(app, pages);
+  addReports(app, pages);
   addRuns(app, pages);
   addSystem(app, pages);
 };

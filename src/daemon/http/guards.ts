@@ -4,13 +4,13 @@ import { isLoopbackHost } from '../../net/local-address.ts';
 import { API_PATH } from '../api/api-routes.ts';
 import { callerOf } from '../api/callers.ts';
 import { ApiError } from '../api/problem.ts';
+import { ACKNOWLEDGE_ROUTE } from '../console/acknowledge/acknowledge-routes.tsx';
 import { sendPage } from '../console/shell/render-page.ts';
 import { NoRolePage } from '../console/sign-in/no-role-page.tsx';
 import { isSessionOf, type ProxySignIn } from '../console/sign-in/proxy-sign-in.ts';
 import { isSecure, type Sessions, type SessionToken, signInWithToken } from '../console/sign-in/sessions.ts';
 import { SignInPage } from '../console/sign-in/sign-in-page.tsx';
 import { MCP_PATH } from '../mcp/mcp-routes.ts';
-import { ACKNOWLEDGE_ROUTE } from './acknowledge-page.ts';
 import { isApi, refuse } from './refusal.ts';
 import { tokenOfHeader, tokenOfLink, withoutToken } from './request-token.ts';
 

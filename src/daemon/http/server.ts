@@ -14,6 +14,7 @@ import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
+import { type AcknowledgeOptions, addAcknowledging } from '../console/acknowledge/acknowledge-routes.tsx';
 import { addConsole } from '../console/console.tsx';
 import type { ConsoleOptions } from '../console/console-pages.ts';
 import { readWorkspaces } from '../console/overview/read-overview.ts';
@@ -22,7 +23,6 @@ import { OidcSignIn } from '../console/sign-in/oidc/oidc-sign-in.ts';
 import { ProxySignIn } from '../console/sign-in/proxy-sign-in.ts';
 import { Sessions, type SessionToken } from '../console/sign-in/sessions.ts';
 import { enqueueManualRun } from '../manual-runs.ts';
-import { type AcknowledgePageOptions, addAcknowledgePage } from './acknowledge-page.ts';
 import { addGuards, METRICS_PATH } from './guards.ts';
 import { createMeasurements, type Measurements } from './measurements.ts';
 import { createMetrics } from './metrics.ts';
@@ -31,7 +31,7 @@ import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readiness } from './readiness.ts';
 import { isApi, refuse } from './refusal.ts';
-import { addReportPages, createReportMaker, type ReportPagesOptions } from './reports/report-maker.ts';
+import { createReportMaker, type ReportMaker } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */
@@ -69,13 +69,13 @@ export interface HttpServerOptions {
   probe: HealthProbe;
   measured: Measurements;
   queues: readonly Queue[];
-  reports: ReportPagesOptions;
+  reports: ReportMaker;
   /** The tokens of `http.tokens`. */
   apiTokens: () => Config['http']['tokens'];
   /** Options of the API; null: it is not served. */
   api: ApiOptions | null;
   /** Options of the page that acknowledges alerts; null: the page is not served. */
-  acknowledging: AcknowledgePageOptions | null;
+  acknowledging: AcknowledgeOptions | null;
   /** Options of the console; null: it is not served. */
   console: Pick<ConsoleOptions, 'context' | 'publicUrl' | 'enqueueSync'> | null;
   /** Measures how long a session lasts. */
@@ -122,10 +122,9 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
     addPages(app, options);
     if (options.console !== null) await addConsole(app, { ...options, ...options.console, sessions, tokens, oidc });
     app.addHook('onClose', () => oidc.close());
-    addReportPages(app, options.reports);
     if (options.api !== null) await addApi(app, options.api);
-    if (options.acknowledging !== null) addAcknowledgePage(app, options.acknowledging);
-    app.addHook('onClose', () => options.reports.maker.stop());
+    if (options.acknowledging !== null) await addAcknowledging(app, options.acknowledging);
+    app.addHook('onClose', () => options.reports.stop());
     addQueueBoard(app, options);
     await app.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port }).catch((error: NodeJS.ErrnoException) => {
       throw listenError(host, port, error);
@@ -279,11 +278,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
       requestsPerMinute: REQUESTS_PER_MINUTE,
       enqueueSync: enqueueManualRun(queue),
     },
-    reports: {
-      workspaces: () => config().workspaces,
-      maker: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),
-      clock,
-    },
+    reports: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),
     acknowledging: {
       connection,
       linkKey: linkKeyOf(checkpointKeyFile),

@@ -34,7 +34,7 @@ export interface Charts {
 /** The used parts of a drawn chart. The project's types do not include the DOM. */
 interface Drawn {
   outerHTML: string;
-  querySelectorAll(selector: string): Iterable<{ removeAttribute(name: string): void }>;
+  querySelectorAll(selector: string): Iterable<{ removeAttribute(name: string): void; remove(): void }>;
 }
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
@@ -69,6 +69,8 @@ export async function createCharts(): Promise<Charts> {
     range: series.map((_, at) => CHART_COLOURS[at % CHART_COLOURS.length] as string),
   });
   const finish = (chart: Drawn, { title, description }: ChartText): string => {
+    // The style sheet of the page has its rules: a page of the console runs no inline style.
+    for (const part of chart.querySelectorAll('style')) part.remove();
     // The chart has one accessible name; names inside an image role are not allowed.
     for (const part of chart.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     const words = `<title>${htmlText(title)}</title><desc>${htmlText(description)}</desc>`;
@@ -104,12 +106,12 @@ export async function createCharts(): Promise<Charts> {
   };
 }
 
-export function sparkline(values: readonly bigint[]): string {
+/** Returns the points of a line of 100 by 24 units, from 0 to the largest value. */
+export function sparkPoints(values: readonly bigint[]): string {
   const numbers = values.map(Number);
   const most = Math.max(...numbers, 1);
   const step = numbers.length > 1 ? 96 / (numbers.length - 1) : 0;
-  const points = numbers.map((value, at) => `${(2 + at * step).toFixed(1)},${(22 - (20 * value) / most).toFixed(1)}`);
-  return `<svg class="spark" width="100" height="24" viewBox="0 0 100 24" aria-hidden="true"><polyline points="${points.join(' ')}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>`;
+  return numbers.map((value, at) => `${(2 + at * step).toFixed(1)},${(22 - (20 * value) / most).toFixed(1)}`).join(' ');
 }
 
 /**

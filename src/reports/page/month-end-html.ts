@@ -1,6 +1,6 @@
 import { formatMinute } from '../../core/date-time.ts';
 import { htmlText } from '../../core/text/html-text.ts';
-import { formatDecimal } from '../formats/columns.ts';
+import { formatDecimal, formatInteger } from '../formats/columns.ts';
 import { DOCUMENT_END, documentStart } from '../formats/html-document.ts';
 import type { MonthEnd, MonthEndWorkspace } from '../queries/month-end-record.ts';
 import {
@@ -12,7 +12,12 @@ import {
   formatWorkspaceState,
 } from '../queries/month-end-words.ts';
 import { STYLE } from '../statement/statement-html.ts';
-import { figureCell, type PageCell, tableHtml } from './page-parts.ts';
+
+/**
+ * A table cell. A bigint is formatted with separators and aligned right. `html` is trusted markup; that of a figure is
+ * a `span`.
+ */
+type PageCell = string | bigint | null | { html: string };
 
 const MONTH_END_STYLE = `body { max-width: 72rem; }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
@@ -89,4 +94,33 @@ function item(words: string, command: string | null): string {
 
 function listHtml(title: string, items: readonly string[]): string {
   return items.length === 0 ? '' : `<h2>${title}</h2>\n<ul>\n${items.join('')}</ul>\n`;
+}
+
+/** Builds the cell of an amount or a change, for figures that are not plain integers. `text` is trusted markup. */
+function figureCell(text: string): PageCell {
+  return { html: `<span>${text}</span>` };
+}
+
+function tableHtml(head: readonly string[], rows: readonly (readonly PageCell[])[]): string {
+  const cells = (row: readonly PageCell[]): string => row.map(cellHtml).join('');
+  const isNumber = head.map((_, at) => rows.some((row) => isNumeric(row[at] ?? null)));
+  const titles = head
+    .map((title, at) => `<th scope="col"${isNumber[at] === true ? ' class="number"' : ''}>${htmlText(title)}</th>`)
+    .join('');
+  return `<div class="scroll" tabindex="0" role="region" aria-label="${htmlText(head.join(', '))}"><table>
+<thead><tr>${titles}</tr></thead>
+<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody>
+</table></div>`;
+}
+
+function isNumeric(cell: PageCell): boolean {
+  if (cell === null || typeof cell === 'string') return false;
+  return typeof cell === 'bigint' || cell.html.startsWith('<span>');
+}
+
+function cellHtml(cell: PageCell): string {
+  if (cell === null) return '<td></td>';
+  if (typeof cell === 'bigint') return `<td class="number">${formatInteger(cell)}</td>`;
+  if (typeof cell === 'string') return `<td>${htmlText(cell)}</td>`;
+  return `<td${isNumeric(cell) ? ' class="number"' : ''}>${cell.html}</td>`;
 }

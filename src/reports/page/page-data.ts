@@ -12,7 +12,7 @@ import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
 import { type PageMargins, readMargins } from './margins.ts';
-import { openAlerts, type PageAlerts, type PageOrigin, readOrigin } from './page-parts.ts';
+import { openAlerts, type PageAlerts, type PageOrigin, readOrigin } from './origin-and-alerts.ts';
 
 export const SHOWN_MONTHS = 12;
 /** Tenants with their own colour. The others are shown as a sum. */

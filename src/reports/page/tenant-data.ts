@@ -3,8 +3,8 @@ import { UTC } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { tenantEntries } from '../queries/tenants.ts';
+import { openAlerts, readOrigin } from './origin-and-alerts.ts';
 import { type PageData, type PageRequest, SHOWN_MONTHS } from './page-data.ts';
-import { openAlerts, readOrigin } from './page-parts.ts';
 
 const TENANT_PAGE_ROWS = 20;
 

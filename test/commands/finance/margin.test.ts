@@ -5,9 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { checkMoney } from '../../../src/ledger/audit/money/verify-money.ts';
 import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
-import { createCharts } from '../../../src/reports/page/charts.ts';
 import { readTenantPage } from '../../../src/reports/page/tenant-data.ts';
-import { tenantHtml } from '../../../src/reports/page/tenant-html.ts';
+import { tenantFile } from '../../reports/report-files.ts';
 import { closeMonth, dropTriggers, openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { createWorld, FIRST, NOON, parseJson, row, type World } from '../world.ts';
 
@@ -95,8 +94,7 @@ describe('margin', () => {
     const connection = new Database(world.ledgerPath);
     const page = readTenantPage(connection, { workspaceId: 'ws-1', tenantId: 'acme', period: '2026-01', nowMs: NOON });
     const links = { tenant: () => '', workspace: '' };
-    if (page !== null)
-      writeFileSync(join(world.folder, 'each', 'page.html'), tenantHtml(page, await createCharts(), links));
+    if (page !== null) writeFileSync(join(world.folder, 'each', 'page.html'), await tenantFile(page, links));
     connection.close();
     const made = readdirSync(join(world.folder, 'each'), { recursive: true, withFileTypes: true }).filter((file) =>
       file.isFile(),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createReportMaker, type ReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
 import { createWorld, row, type World, workspaceSettings } from '../../commands/world.ts';
 import { browserOfFile, type Looked } from '../../support/browser.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -37,6 +38,13 @@ async function jumps(): Promise<World> {
   return world;
 }
 
+/** Draws reports in their thread, until the test ends. */
+function reportsOf({ ledgerPath }: World): ReportMaker {
+  const maker = createReportMaker({ ledgerPath, head: () => 'the same' });
+  onTestFinished(() => maker.stop());
+  return maker;
+}
+
 const acknowledged = (world: World) =>
   (world.query("SELECT count(*) AS n FROM finance_alerts WHERE state = 'acknowledged'") as { n: number }[])[0]?.n;
 
@@ -53,7 +61,7 @@ async function tabTo(page: Looked, selector: string): Promise<void> {
   throw new Error(`the Tab key never reaches ${selector}`);
 }
 
-describe('in a browser', { timeout: 180_000 }, () => {
+describe('in a browser', { timeout: 400_000 }, () => {
   it('thirty alerts are acknowledged at once with the pointer', async () => {
     const world = await jumps();
     const { url } = await serveConsole(world);
@@ -94,13 +102,18 @@ describe('in a browser', { timeout: 180_000 }, () => {
 
   it('every page is readable at 360, 768 and 1440 px, light and dark, runs no foreign script and has no violation', async () => {
     const world = await jumps();
-    const { url } = await serveConsole(world);
+    const { url } = await serveConsole(world, { reports: reportsOf(world) });
     const [alert] = world.query("SELECT alert_id FROM finance_alerts WHERE tenant_id LIKE '</title>%'") as {
       alert_id: string;
     }[];
     const tenant = `/tenants/ws-1/${encodeURIComponent(HOSTILE)}`;
     const paths = ['/', '/alerts', `/alerts/${alert?.alert_id}`, '/alerts/silences', '/tenants', tenant];
     paths.push('/months', '/months/2026-01', '/runs', '/system', '/alerts/alert_none', '/sign-in');
+    paths.push(
+      '/report',
+      '/report?workspace=ws-1',
+      `/report/tenant?workspace=ws-1&tenant=${encodeURIComponent(HOSTILE)}`,
+    );
     await look(`${url}/?token=${tokenOf('finance')}`, 1440);
     for (const path of paths) {
       for (const scheme of ['light', 'dark'] as const) {

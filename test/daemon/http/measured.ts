@@ -57,8 +57,7 @@ export function lineOf(some: Partial<WorkspaceLine> = {}): WorkspaceLine {
 }
 
 /** Nothing is made here. */
-const NO_MAKER = { page: async () => null, stop: async () => undefined };
-const REPORTS = { workspaces: () => [], maker: NO_MAKER, clock: { now: () => NOON } };
+const REPORTS = { report: async () => null, stop: async () => undefined };
 export const PAGES = {
   measured: MEASURED,
   reports: REPORTS,

@@ -9,15 +9,17 @@ test('/report shows the workspace with its budgets and links to its tenants', as
   expect(body).toContain('<h1>Usage of ws-1, 2026-03</h1>');
   expect(body.match(/<svg role="img"/g)).toHaveLength(2);
   // 1,000 of 10,000 credits of all, 400 of 400 of acme.
-  expect(body).toMatch(/<td>ws-1<\/td><td class="number">1,000<\/td><td class="number">10,000<\/td>[^\n]*10%/);
-  expect(body).toMatch(/<td>acme<\/td><td class="number">400<\/td><td class="number">400<\/td>[^\n]*100%/);
+  const budget = (name: string, used: string, limit: string, percent: string) =>
+    `<th scope="row">${name}</th><td class="number">${used}</td><td class="number">${limit}</td><td class="number">${percent}%`;
+  expect(body).toContain(budget('ws-1', '1,000', '10,000', '10'));
+  expect(body).toContain(budget('acme', '400', '400', '100'));
   const [, address = ''] = /<a href="(\/report\/tenant\?[^"]*tenant=acme)">/.exec(body) ?? [];
   const tenant = await get(address.replaceAll('&amp;', '&'));
   expect(tenant.status).toBe(200);
   expect(tenant.body).toContain('<h1>acme, 2026-03</h1>');
   expect(tenant.body).toContain('<strong>400 credits</strong>');
-  expect(tenant.body).toMatch(/usage, tier 1<\/td><td class="number">400<\/td><td class="number"><span>4\.00 EUR/);
-  expect(tenant.body).toMatch(/opened<\/td><td class="number"><span>\+400/);
+  expect(tenant.body).toMatch(/usage, tier 1<\/th><td class="number">400<\/td><td class="number">4\.00 EUR/);
+  expect(tenant.body).toMatch(/opened<\/td><td class="number">\+400/);
   for (const page of [body, tenant.body]) {
     expect(page).toMatch(/Created from run run_\w+; ledger head [0-9a-f]{64} \(link 1\)/);
   }
@@ -34,8 +36,11 @@ test('every tenant has a page, on which its name is escaped', async () => {
   expect(new URLSearchParams(hostile.split('?')[1]).get('tenant')).toBe(HOSTILE);
   const page = await get(hostile);
   expect(page.status).toBe(200);
-  expect(page.body).toContain('<h1>&lt;/title&gt;&lt;script&gt;');
-  for (const html of [body, page.body]) expect(html).not.toMatch(/<script|\u202e|https?:\/\//);
+  expect(page.body).toContain('<h1>&lt;/title>&lt;script>');
+  for (const html of [body, page.body])
+    expect(html.replace(/<script type="module" src="\/console\/\w+\/console.js"><\/script>/, '')).not.toMatch(
+      /<script|\u202e|https?:\/\//,
+    );
 });
 
 test('requires the token like other pages, and is read-only', async () => {
@@ -59,7 +64,7 @@ test('lists the workspaces if there are several', async () => {
   const { get } = await serve(['acme'], ['ws-1', 'ws-<2>']);
   const { body } = await get('/report');
   expect(body).toContain('<a href="/report?workspace=ws-1">Name of ws-1</a>');
-  expect(body).toContain('Name of ws-&lt;2&gt;');
+  expect(body).toContain('Name of ws-&lt;2>');
   expect((await get('/report?workspace=ws-1')).body).toContain('<h1>Usage of ws-1, 2026-03</h1>');
 });
 

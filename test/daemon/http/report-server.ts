@@ -5,7 +5,10 @@ import { createReportMaker } from '../../../src/daemon/http/reports/report-maker
 import { startHttp } from '../../../src/daemon/http/server.ts';
 import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
+import { Context } from '../../../src/wiring/context.ts';
+import { openInProcessWriter } from '../../support/in-process-writer.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
+import { plainConfig, workspaceConfig } from '../../support/run/workspace-config.ts';
 import { NOON, testClock } from '../../support/time/test-clock.ts';
 import { PAGES } from './measured.ts';
 
@@ -29,25 +32,27 @@ export async function serve(tenants: readonly string[] = ['acme', HOSTILE], work
   );
   await publish(connection, records);
   const clock = testClock(NOON + 60_000);
-  const reports = {
-    workspaces: () =>
-      workspaces.map((id) => ({
-        ...{ id, name: `Name of ${id}`, timezone: 'UTC' },
-        alerts: { budgets: BUDGETS } as never,
-      })),
-    maker: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
-    clock,
-  };
-  const probe = { redisUp: () => true, onRun: () => undefined, publishing: () => null } as never;
+  const configured = workspaces.map((id) => {
+    const own = workspaceConfig('http://127.0.0.1', { id, name: `Name of ${id}` });
+    return { ...own, alerts: { ...own.alerts, budgets: BUDGETS } };
+  });
   const logger = createLogger({ level: 'silent' });
+  const config = { ...plainConfig(ledgerPath), workspaces: configured };
+  const context = new Context(config, { clock, logger, openWriter: openInProcessWriter });
+  const probe = { redisUp: () => true, onRun: () => undefined, publishing: () => null } as never;
   const server = await startHttp({
     ...{ host: '127.0.0.1', port: 0, version: '1.2.3', queues: [] },
     token: () => TOKEN,
     openMetrics: () => false,
     ...PAGES,
-    ...{ probe, logger, reports },
+    ...{ probe, logger },
+    reports: createReportMaker({ ledgerPath, head: () => headOfChain(connection).digest }),
+    console: { context, publicUrl: () => null },
   });
-  onTestFinished(() => server.close());
+  onTestFinished(async () => {
+    await server.close();
+    await context.close();
+  });
   const get = async (path: string, authorization = `Bearer ${TOKEN}`, method = 'GET') => {
     const answer = await fetch(`${server.url}${path}`, { headers: { authorization }, method });
     return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() };

@@ -3,6 +3,8 @@ import type { Severity } from '../../../core/text/alert-words.ts';
 import { formatInteger, timeAgo } from '../../../reports/formats/columns.ts';
 import { minuteName } from './formats.ts';
 
+export { Card, Empty } from '../../../reports/page/parts.tsx';
+
 export type Tone = 'bad' | 'odd' | 'good' | 'quiet';
 
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
@@ -38,24 +40,6 @@ export function Tile({ label, children }: { label: string; children: ComponentCh
   return (
     <section class="tile">
       <h2>{label}</h2>
-      {children}
-    </section>
-  );
-}
-
-interface CardProps {
-  title: string;
-  note?: ComponentChildren;
-  children: ComponentChildren;
-}
-
-export function Card({ title, note, children }: CardProps) {
-  return (
-    <section class="card">
-      <header>
-        <h2>{title}</h2>
-        {note === undefined ? null : <p>{note}</p>}
-      </header>
       {children}
     </section>
   );
@@ -115,10 +99,6 @@ function HeadCell({ label, number, wide, sortLink, sorted }: Head) {
       {sortLink === undefined ? label : <a href={sortLink}>{label}</a>}
     </th>
   );
-}
-
-export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="empty">{children}</p>;
 }
 
 interface PagesProps {

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { inertText } from '../../../core/text/inert-text.ts';
-import { HTML_TYPE } from '../../../reports/page/page-parts.ts';
+import { HTML_TYPE } from '../../../reports/formats/html-document.ts';
 
 /** Allows the console's own style sheet, script, requests and forms, and nothing else. */
 const CONSOLE_POLICY =

@@ -2,49 +2,44 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type PackedError, packError } from '../../../core/errors.ts';
 import { openReader } from '../../../ledger/store/file/open.ts';
 import { type Charts, createCharts } from '../../../reports/page/charts.ts';
-import { type PageRequest, readPageData } from '../../../reports/page/page-data.ts';
-import { pageHtml } from '../../../reports/page/page-html.ts';
-import type { PageLinks } from '../../../reports/page/page-parts.ts';
-import { readTenantPage } from '../../../reports/page/tenant-data.ts';
-import { tenantHtml } from '../../../reports/page/tenant-html.ts';
+import { drawTenant, drawWorkspace, type ReportCharts } from '../../../reports/page/draw-charts.ts';
+import { type PageData, type PageRequest, readPageData } from '../../../reports/page/page-data.ts';
+import { readTenantPage, type TenantPageData } from '../../../reports/page/tenant-data.ts';
 
 export type ReportOrder = PageRequest & { tenantId?: string | undefined };
 
-export type ReportReply = { id: number } & ({ html: string | null } | { error: PackedError });
+/** The figures and charts of a report. Its page is made of them in the main thread, around which each visitor differs. */
+export type Report =
+  | { kind: 'workspace'; data: PageData; charts: ReportCharts }
+  | { kind: 'tenant'; data: TenantPageData; charts: ReportCharts };
+
+export type ReportReply = { id: number } & ({ report: Report | null } | { error: PackedError });
 
 let charts: Charts | null = null;
 
-async function makePage(ledgerPath: string, order: ReportOrder): Promise<string | null> {
+async function makeReport(ledgerPath: string, order: ReportOrder): Promise<Report | null> {
   charts ??= await createCharts();
   const drawing = charts;
-  const { workspaceId, tenantId } = order;
+  const { tenantId } = order;
   const { connection, close } = openReader(ledgerPath);
   try {
-    return connection.transaction(() => {
+    return connection.transaction((): Report | null => {
       if (tenantId !== undefined) {
         const data = readTenantPage(connection, { ...order, tenantId });
-        return data === null ? null : tenantHtml(data, drawing, linksOf(workspaceId, data.period));
+        return data === null ? null : { kind: 'tenant', data, charts: drawTenant(data, drawing) };
       }
       const data = readPageData(connection, order);
-      return data === null ? null : pageHtml(data, drawing, linksOf(workspaceId, data.period));
+      return data === null ? null : { kind: 'workspace', data, charts: drawWorkspace(data, drawing) };
     })();
   } finally {
     close();
   }
 }
 
-function linksOf(workspaceId: string, period: string): PageLinks {
-  const month = new URLSearchParams({ workspace: workspaceId, period });
-  return {
-    workspace: `/report?${month}`,
-    tenant: (tenantId) => `/report/tenant?${month}&${new URLSearchParams({ tenant: tenantId })}`,
-  };
-}
-
-/** This file runs as a worker thread and is never imported. Rendering is synchronous, so orders run one after another. */
+/** This file runs as a worker thread and is never imported. Drawing is synchronous, so orders run one after another. */
 parentPort?.on('message', async ({ id, order }: { id: number; order: ReportOrder }) => {
-  const reply = await makePage(workerData as string, order).then(
-    (html): ReportReply => ({ id, html }),
+  const reply = await makeReport(workerData as string, order).then(
+    (report): ReportReply => ({ id, report }),
     (error: unknown): ReportReply => ({ id, error: packError(error) }),
   );
   parentPort?.postMessage(reply);

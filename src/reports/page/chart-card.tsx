@@ -1,0 +1,69 @@
+import type { ComponentChildren } from 'preact';
+import { CHART_COLOURS } from './charts.ts';
+import type { Drawing } from './draw-charts.ts';
+import { Card, FigureTable } from './parts.tsx';
+
+/** A chart with its legend, and its figures in a table that opens. */
+export function ChartCard({
+  title,
+  drawing,
+  ofMonths = false,
+  heads,
+  rows,
+}: { title: string; drawing: Drawing; ofMonths?: boolean } & Pick<
+  Parameters<typeof FigureTable>[0],
+  'heads' | 'rows'
+>) {
+  const { series, svg, hasForecast } = drawing;
+  return (
+    <Card title={title} note={hasForecast ? 'Outline: the forecast for the month.' : undefined}>
+      <div class="inside">
+        {series.length === 0 ? null : <Legend series={series} />}
+        <ChartBox label={`Chart: ${drawing.title}`} svg={svg} ofMonths={ofMonths} />
+        <Figures>
+          <FigureTable label={`Figures: ${drawing.title}`} heads={heads} rows={rows} />
+        </Figures>
+      </div>
+    </Card>
+  );
+}
+
+/**
+ * A box that scrolls sideways if the screen is too narrow for the labels of its chart. A chart of months shows its end first,
+ * which is the current month.
+ */
+export function ChartBox({ label, svg, ofMonths = false }: { label: string; svg: string; ofMonths?: boolean }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
+    <section
+      class={ofMonths ? 'scroll plot months' : 'scroll plot'}
+      aria-label={label}
+      tabIndex={0}
+      dangerouslySetInnerHTML={{ __html: svg }}
+    />
+  );
+}
+
+function Figures({ children }: { children: ComponentChildren }) {
+  return (
+    <details>
+      <summary>Figures</summary>
+      {children}
+    </details>
+  );
+}
+
+function Legend({ series }: { series: readonly string[] }) {
+  return (
+    <ul class="legend">
+      {series.map((name, at) => (
+        <li key={name}>
+          <svg viewBox="0 0 24 12" aria-hidden="true">
+            <rect width="24" height="12" rx="3" fill={CHART_COLOURS[at % CHART_COLOURS.length]} />
+          </svg>
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,81 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { formatMinor } from '../../core/money.ts';
+import { formatDecimal, formatInteger } from '../formats/columns.ts';
+
+interface CardProps {
+  title: string;
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Card({ title, note, children }: CardProps) {
+  return (
+    <section class="card">
+      <header>
+        <h2>{title}</h2>
+        {note === undefined ? null : <p>{note}</p>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+/** A cell: text, an exact integer with separators, or content, which stands on the right if it is a figure. */
+export type Cell = string | bigint | null | { content: ComponentChildren; isFigure?: boolean };
+
+/** Builds the cell of an amount, a change or a share: a figure that is not a plain integer. */
+export function figure(content: ComponentChildren): Cell {
+  return { content, isFigure: true };
+}
+
+/** Builds the cell of an amount without its currency. */
+export function amountCell(amountMinor: bigint, currency: string): Cell {
+  return figure(formatDecimal(formatMinor(amountMinor, currency)));
+}
+
+interface FigureTableProps {
+  /** Names the table for screen readers. */
+  label: string;
+  heads: readonly string[];
+  rows: readonly (readonly Cell[])[];
+}
+
+/** A table of figures, which scrolls sideways inside its box. The first cell of a row is its head. */
+export function FigureTable({ label, heads, rows }: FigureTableProps) {
+  const isNumber = heads.map((_, at) => rows.some((row) => isFigure(row[at] ?? null)));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head, at) => (
+              <th key={head} scope="col" class={isNumber[at] === true ? 'number' : ''}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>{row.map((cell, column) => bodyCell(cell, column))}</tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function bodyCell(cell: Cell, column: number): VNode {
+  const content = typeof cell === 'bigint' ? formatInteger(cell) : typeof cell === 'object' ? cell?.content : cell;
+  if (column === 0) return <th scope="row">{content}</th>;
+  return <td class={isFigure(cell) ? 'number' : ''}>{content}</td>;
+}
+
+function isFigure(cell: Cell): boolean {
+  return typeof cell === 'bigint' || (typeof cell === 'object' && cell?.isFigure === true);
+}
