@@ -20,6 +20,7 @@ import { sentence } from './shell/change.ts';
 import { ErrorPage } from './shell/error-page.tsx';
 import { sendPage } from './shell/render-page.ts';
 import type { Visit } from './shell/visit.ts';
+import { addZoneChoice, zoneOf } from './shell/zone-routes.ts';
 import type { Session } from './sign-in/sessions.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 import { addSignIn } from './sign-in/sign-in-routes.tsx';
@@ -60,6 +61,7 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
     );
   }
   await addSignIn(app, options);
+  addZoneChoice(app, options);
   const pages: ConsolePages = {
     ...options,
     visitOf: (request) => visitOf(request, options),
@@ -87,7 +89,11 @@ function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions):
     session.draft = null;
   }
   const openAlerts = sumOpen(countAlerts(context.reader().connection));
-  return { caller, session, nowMs: context.clock.now(), openAlerts, notice, draft, version };
+  const configuredZone = context.config.timezone;
+  const timezone = zoneOf(request, configuredZone);
+  const path = request.method === 'GET' ? request.url : '/';
+  const nowMs = context.clock.now();
+  return { caller, session, nowMs, timezone, configuredZone, path, openAlerts, notice, draft, version };
 }
 
 function scopeOf(request: FastifyRequest, { context, enqueueSync }: ConsoleOptions): Scope {

@@ -7,6 +7,7 @@ import type { ConsolePages } from '../console-pages.ts';
 import { answerForm, backPath, type SentForm } from '../shell/change.ts';
 import { alertLink } from '../shell/formats.ts';
 import { sendPage } from '../shell/render-page.ts';
+import { zoneOf } from '../shell/zone-routes.ts';
 import { AlertPage } from './alert-page.tsx';
 import { proposedEnd } from './list-routes.tsx';
 import { readAlert } from './read-alert.ts';
@@ -14,9 +15,10 @@ import { readSilences, SilencesPage } from './silences-page.tsx';
 
 /** Serves the page of an alert with its forms, and the list of silences. */
 export function addAlertPage(app: FastifyInstance, pages: ConsolePages): void {
-  const { visitOf, scopeOf } = pages;
+  const { context, visitOf, scopeOf } = pages;
   app.get('/alerts/:id', (request, reply) => {
-    const view = readAlert(scopeOf(request), idOf(request));
+    const timezone = zoneOf(request, context.config.timezone);
+    const view = readAlert(scopeOf(request), idOf(request), timezone);
     const visit = visitOf(request);
     return sendPage(reply, <AlertPage visit={visit} view={view} proposedEnd={proposedEnd(visit.nowMs)} />);
   });

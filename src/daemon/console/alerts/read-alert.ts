@@ -31,10 +31,10 @@ export interface AlertView {
   history: HistoryLine[];
 }
 
-/** Reads everything that the page of an alert shows. Throws `unknown_alert`. */
-export function readAlert({ connection, context }: Scope, alertId: string): AlertView {
+/** Reads everything that the page of an alert shows, with times in a zone. Throws `unknown_alert`. */
+export function readAlert({ connection, context }: Scope, alertId: string, timezone: string): AlertView {
   const record = alertRecord(connection, alertId);
-  const moments = alertMoments(connection)(record.alert);
+  const moments = alertMoments(connection, timezone)(record.alert);
   const { notification } = moments.now;
   return {
     record,
@@ -43,7 +43,7 @@ export function readAlert({ connection, context }: Scope, alertId: string): Aler
     facts: alertFacts(notification),
     evidence: notification.evidence,
     mutedBecause: createMutedNow(connection, context.clock.now())(record.alert),
-    chart: chartOf(record, moments),
+    chart: chartOf(record, moments, timezone),
     history: historyOf(record),
   };
 }
@@ -51,6 +51,7 @@ export function readAlert({ connection, context }: Scope, alertId: string): Aler
 function chartOf(
   { alert: { period, threshold, rule }, messages }: AlertRecord,
   { now }: AlertMoments,
+  timezone: string,
 ): MonthChartData | null {
   const { daily_usage: usage, projection } = now.notification.evidence;
   if (usage === null || period === null) return null;
@@ -76,7 +77,7 @@ function chartOf(
       .filter(({ outcome }) => outcome === 'delivered')
       .map(({ made_at, channel, event }) => ({
         day: dayAt(made_at),
-        label: `${minuteName(made_at)}: ${event}, sent to ${channel}`,
+        label: `${minuteName(made_at, timezone)}: ${event}, sent to ${channel}`,
       }))
       .filter(({ day }) => day >= 0 && day <= lengthMs / DAY_MS),
   };

@@ -30,6 +30,13 @@ for (const filters of document.querySelectorAll('form.filters')) {
   });
 }
 
+/** Offers the zone of the browser, and applies the choice of a zone at once. */
+for (const zones of document.querySelectorAll('select[data-zones]')) {
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  if (![...zones.options].some(({ value }) => value === timeZone)) zones.add(new Option(timeZone, timeZone));
+  zones.addEventListener('change', () => zones.form.requestSubmit());
+}
+
 /** Shows the reader's own time beside UTC. */
 for (const time of document.querySelectorAll('time[datetime]')) {
   const at = new Date(time.dateTime);

@@ -1,3 +1,4 @@
+import { isoTime } from '../../../core/clock.ts';
 import { counted } from '../../../core/text/words.ts';
 import type { WorkspaceLine, WorkspaceState } from '../../../freshness/workspace-status.ts';
 import type { MonthSummary } from '../../../operations/months/list-months.ts';
@@ -44,7 +45,9 @@ export function OverviewPage({ visit, overview }: { visit: Visit; overview: Over
     >
       <div class="head">
         <h1>{isHealthy ? 'Everything is running' : 'Needs attention'}</h1>
-        <p>{minuteName(new Date(visit.nowMs).toISOString())} UTC</p>
+        <p>
+          {minuteName(isoTime(visit.nowMs), visit.timezone)} {visit.timezone}
+        </p>
       </div>
       <div class="tiles">
         <FreshnessTile overview={overview} nowMs={visit.nowMs} />

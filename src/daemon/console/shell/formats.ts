@@ -1,3 +1,5 @@
+import { isoTime } from '../../../core/clock.ts';
+import { wallClockMs } from '../../../core/time-zone.ts';
 import { formatDecimal } from '../../../reports/formats/columns.ts';
 
 const MONTHS = [
@@ -17,9 +19,10 @@ export function dayName(iso: string): string {
   return `${Number(day)} ${(MONTHS[Number(month) - 1] ?? month).slice(0, 3)} ${year}`;
 }
 
-/** Formats a time to the minute in UTC: `28 Nov 2026, 11:40`. */
-export function minuteName(iso: string): string {
-  return `${dayName(iso)}, ${iso.slice(11, 16)}`;
+/** Formats a time to the minute, as the clock of a zone shows it: `28 Nov 2026, 11:40`. */
+export function minuteName(iso: string, timezone: string): string {
+  const local = isoTime(wallClockMs(Date.parse(iso), timezone));
+  return `${dayName(local)}, ${local.slice(11, 16)}`;
 }
 
 /** Formats an amount with its currency: `1,234.50 EUR`. */

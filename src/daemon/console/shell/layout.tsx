@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { consoleAssets } from './assets.ts';
 import { FormToken } from './form.tsx';
+import { PageZone } from './page-zone.ts';
 import type { Visit } from './visit.ts';
+import { ZoneChoice } from './zone-choice.tsx';
 
 export type Place = 'overview' | 'alerts' | 'tenants' | 'months' | 'money' | 'runs' | 'system';
 
@@ -78,15 +80,20 @@ export function Layout({
         <SignedIn visit={visit} />
       </header>
       <main id="content">
-        {visit.notice === null ? null : (
-          <div class={`notice ${visit.notice.kind}`} role="status">
-            {visit.notice.text}
-          </div>
-        )}
-        {children}
+        <PageZone.Provider value={visit.timezone}>
+          {visit.notice === null ? null : (
+            <div class={`notice ${visit.notice.kind}`} role="status">
+              {visit.notice.text}
+            </div>
+          )}
+          {children}
+        </PageZone.Provider>
       </main>
       <footer class="foot">
-        Times are UTC. Version {visit.version}. <a href="/api">API</a> · <a href="/metrics">Metrics</a>
+        <ZoneChoice visit={visit} />
+        <p>
+          Version {visit.version}. <a href="/api">API</a> · <a href="/metrics">Metrics</a>
+        </p>
       </footer>
     </Document>
   );

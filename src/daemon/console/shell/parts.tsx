@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Severity } from '../../../core/text/alert-words.ts';
 import { formatInteger, timeAgo } from '../../../reports/formats/columns.ts';
 import { minuteName } from './formats.ts';
+import { usePageZone } from './page-zone.ts';
 
 export { Card, Empty } from '../../../reports/page/parts.tsx';
 
@@ -15,12 +16,13 @@ export function SeverityBadge({ severity }: { severity: Severity }) {
   return <Badge tone={severity === 'critical' ? 'bad' : 'odd'}>{severity}</Badge>;
 }
 
-/** Shows a time to the minute in UTC; a dash without one. */
+/** Shows a time to the minute in the zone of the page. */
 export function Time({ at }: { at: string | null }) {
+  const timezone = usePageZone();
   if (at === null) return <span class="quiet">never</span>;
   return (
     <time class="nowrap" dateTime={at}>
-      {minuteName(at)}
+      {minuteName(at, timezone)}
     </time>
   );
 }

@@ -8,6 +8,12 @@ export interface Visit {
   /** Null for a caller that sends a token with each request: such a caller reads pages and sends no forms. */
   session: Session | null;
   nowMs: number;
+  /** The IANA time zone in which times are shown. */
+  timezone: string;
+  /** The time zone of the configuration. */
+  configuredZone: string;
+  /** The path of the page, with its filters. */
+  path: string;
   openAlerts: number;
   /** The sentence about the form that was sent before; null if there is none. */
   notice: Notice | null;

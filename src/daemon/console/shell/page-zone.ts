@@ -1,0 +1,10 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { UTC } from '../../../core/time-zone.ts';
+
+/** The time zone in which the times of a page are shown. */
+export const PageZone = createContext<string>(UTC);
+
+export function usePageZone(): string {
+  return useContext(PageZone);
+}
