@@ -33,14 +33,11 @@ export function ChartCard({
  * which is the current month.
  */
 export function ChartBox({ label, svg, ofMonths = false }: { label: string; svg: string; ofMonths?: boolean }) {
+  const html = { __html: svg };
+  const kind = ofMonths ? 'scroll plot months' : 'scroll plot';
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
-    <section
-      class={ofMonths ? 'scroll plot months' : 'scroll plot'}
-      aria-label={label}
-      tabIndex={0}
-      dangerouslySetInnerHTML={{ __html: svg }}
-    />
+    <section class={kind} aria-label={label} tabIndex={0} dangerouslySetInnerHTML={html} />
   );
 }
 

@@ -62,7 +62,7 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
       />,
     );
   });
-  app.post('/money/lines', { config: { access: 'form' } }, (request, reply) =>
+  app.post('/money/lines', { config: { access: 'form', role: 'finance' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: LINE_FORM, back: '/money' }, async ({ run, fields }) => {
       const field = (name: string): string => (fields.get(name) ?? '').trim();
       const { document, notes } = await run(addLine, {
@@ -76,7 +76,7 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
       return [addedText(document), ...notes].join(' ');
     }),
   );
-  app.post('/money/lines/:line/revoke', { config: { access: 'form' } }, (request, reply) => {
+  app.post('/money/lines/:line/revoke', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
     const { line } = request.params as { line: string };
     return answerForm({ request, reply, pages, form: revokeForm(line), back: '/money' }, async ({ run, fields }) => {
       const { document, notes } = await run(revokeLine, { line_id: Number(line), reason: fields.get('reason') ?? '' });
@@ -104,7 +104,7 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
       hint: 'upload them again on the page Money: a file is kept for 30 minutes',
     });
   };
-  app.post('/money/rates', { config: { access: 'form' } }, (request, reply) =>
+  app.post('/money/rates', { config: { access: 'form', role: 'read' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: RATES_FORM, back: '/money' }, async (sent) => {
       const { file, session } = sent;
       if (file === null)
@@ -118,7 +118,7 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
     const applyPath = `/money/rates/${idOf(request)}/apply`;
     return sendPage(reply, <RatesPage visit={visitOf(request)} compared={compared} applyPath={applyPath} />);
   });
-  app.post('/money/rates/:id/apply', { config: { access: 'form' } }, (request, reply) => {
+  app.post('/money/rates/:id/apply', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
     const id = idOf(request);
     return answerForm({ request, reply, pages, form: APPLY_FORM, back: `/money/rates/${id}` }, async (sent) => {
       const { input, compared, digest } = find(request);

@@ -43,7 +43,7 @@ export function addReconciling(app: FastifyInstance, pages: ConsolePages): void 
       hint: 'upload it again on the page of the month: a file is kept for 30 minutes',
     });
   };
-  app.post('/months/:period/reconcile', { config: { access: 'form' } }, (request, reply) => {
+  app.post('/months/:period/reconcile', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
     const period = periodOf(request);
     const back = `/months/${period}`;
     return answerForm({ request, reply, pages, form: RECONCILE_FORM, back }, async (sent) => {
@@ -73,29 +73,33 @@ export function addReconciling(app: FastifyInstance, pages: ConsolePages): void 
       />,
     );
   });
-  app.post('/months/:period/reconcile/:id/record', { config: { access: 'form' } }, (request, reply) => {
-    const period = periodOf(request);
-    const id = idOf(request);
-    return answerForm({ request, reply, pages, form: RECORD_FORM, back: pathOf(period, id) }, async (sent) => {
-      const shown = find(request);
-      const again = await compare(sent, shown);
-      if (again.comparison.digest !== shown.comparison.digest) {
-        uploads.update(id, again);
-        throw new AppError('figures_changed', 'The figures have changed since this page was shown.', {
-          hint: 'Check the new ones below, then record them.',
-        });
-      }
-      const { file, input } = shown;
-      const recorded = { ...input, period, file, note: sent.fields.get('note') ?? '', dry_run: false };
-      const { document, notes } = await sent.run(reconcileInvoices, recorded);
-      uploads.drop(id);
-      sent.session.notice = {
-        kind: 'good',
-        text: [recordedText(summarizeComparison(document)), ...notes].join(' '),
-      };
-      return { next: `/months/${period}` };
-    });
-  });
+  app.post(
+    '/months/:period/reconcile/:id/record',
+    { config: { access: 'form', role: 'finance' } },
+    (request, reply) => {
+      const period = periodOf(request);
+      const id = idOf(request);
+      return answerForm({ request, reply, pages, form: RECORD_FORM, back: pathOf(period, id) }, async (sent) => {
+        const shown = find(request);
+        const again = await compare(sent, shown);
+        if (again.comparison.digest !== shown.comparison.digest) {
+          uploads.update(id, again);
+          throw new AppError('figures_changed', 'The figures have changed since this page was shown.', {
+            hint: 'Check the new ones below, then record them.',
+          });
+        }
+        const { file, input } = shown;
+        const recorded = { ...input, period, file, note: sent.fields.get('note') ?? '', dry_run: false };
+        const { document, notes } = await sent.run(reconcileInvoices, recorded);
+        uploads.drop(id);
+        sent.session.notice = {
+          kind: 'good',
+          text: [recordedText(summarizeComparison(document)), ...notes].join(' '),
+        };
+        return { next: `/months/${period}` };
+      });
+    },
+  );
 }
 
 async function compare(

@@ -40,7 +40,7 @@ export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
       />,
     );
   });
-  app.post('/tenants/:workspace/:tenant/edit', { config: { access: 'form' } }, (request, reply) => {
+  app.post('/tenants/:workspace/:tenant/edit', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
     const place = request.params as { workspace: string; tenant: string };
     const back = tenantLink(place.workspace, place.tenant);
     return answerForm({ request, reply, pages, form: TENANT_FORM, back }, (sent) =>

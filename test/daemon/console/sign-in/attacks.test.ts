@@ -94,13 +94,18 @@ describe('forms of other sites', () => {
       ['no origin at all', own, { origin: '' }],
     ];
     for (const { path } of forms) {
-      for (const [name, token, { origin = url, ...headers }] of attacks) {
+      const answers = attacks.map(async ([name, token, { origin = url, ...headers }]) => {
         const form = { id: 'x', note: 'x', ...(token === null ? {} : { form_token: token }) };
-        const question = { method: 'POST', form, headers, ...(origin === '' ? { withoutOrigin: true } : {}) };
-        if (origin !== '') Object.assign(question.headers, { origin });
-        const answer = await victim.ask(path, question);
-        expect([path, name, answer.status]).toEqual([path, name, 403]);
-      }
+        const isNamed = origin !== '';
+        const question = {
+          method: 'POST',
+          form,
+          headers: isNamed ? { ...headers, origin } : headers,
+          withoutOrigin: !isNamed,
+        };
+        return [path, name, (await victim.ask(path, question)).status];
+      });
+      expect(await Promise.all(answers)).toEqual(attacks.map(([name]) => [path, name, 403]));
     }
     expect(stateOf(walked)).toEqual(before);
   });
@@ -190,6 +195,13 @@ describe('pages', () => {
         }),
       ]);
       const policy = String(headers['content-security-policy']);
+      expect([path, policy.includes("default-src 'none'"), policy.includes("frame-ancestors 'none'")]).toEqual([
+        path,
+        true,
+        true,
+      ]);
+      // A download is not shown as a page.
+      if (headers['content-disposition'] !== undefined) continue;
       expect([
         path,
         policy.split('; ').filter((rule) => /^(default-src|script-src|frame-anc|base-uri|form-a)/.test(rule)),
