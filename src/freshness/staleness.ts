@@ -2,6 +2,7 @@ import { type CronSchedule, timesAfter } from '../core/cron.ts';
 import { DAY_MS, HOUR_MS } from '../core/durations.ts';
 import { ageMs, knownTime } from '../core/stored-time.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
+import { preparedSql } from '../ledger/store/schema/drizzle.ts';
 
 export interface SyncFacts {
   /** End of the last complete run, in milliseconds since the epoch; null if there was none. */
@@ -19,6 +20,7 @@ export interface StaleBounds {
 }
 
 interface FactsRow {
+  workspaceId: string;
   completeAt: string | null;
   attemptAt: string | null;
   status: string | null;
@@ -28,7 +30,7 @@ interface FactsRow {
 
 // Runs that were stopped or cancelled do not count as failed.
 const SELECT_FACTS = `
-  SELECT last_complete_run_at AS completeAt, last_attempt_at AS attemptAt, last_status AS status, EXISTS (
+  SELECT workspace_id AS workspaceId, last_complete_run_at AS completeAt, last_attempt_at AS attemptAt, last_status AS status, EXISTS (
     SELECT 1 FROM runs r
     WHERE r.workspace_key = w.workspace_key AND r.status NOT IN ('running', 'applied')
       AND r.run_key > coalesce(
@@ -36,13 +38,19 @@ const SELECT_FACTS = `
          ORDER BY p.run_key DESC LIMIT 1), 0)
       AND coalesce(r.error_code, '') NOT IN ('stopping', 'cancelled')
   ) AS failed, w.ended_seq IS NOT NULL AS ended
-  FROM workspaces w LEFT JOIN finance_freshness USING (workspace_id) WHERE workspace_id = ?`;
+  FROM workspaces w LEFT JOIN finance_freshness USING (workspace_id)`;
 
-/** Returns a function that reads the facts of a workspace; they are empty for one that the ledger does not know. */
-export function syncFactsReader(connection: LedgerDb): (workspaceId: string) => SyncFacts {
-  const select = connection.prepare(SELECT_FACTS);
+const selectFacts = preparedSql(SELECT_FACTS);
+
+/**
+ * Reads the facts of all workspaces in one statement: one for each workspace takes ten times as long. Returns a lookup by
+ * workspace; the facts of one that the ledger does not know are empty.
+ */
+export function readSyncFacts(connection: LedgerDb): (workspaceId: string) => SyncFacts {
+  const rows = selectFacts(connection).all() as FactsRow[];
+  const byId = new Map(rows.map((row) => [row.workspaceId, row]));
   return (workspaceId) => {
-    const row = select.get(workspaceId) as FactsRow | undefined;
+    const row = byId.get(workspaceId);
     return {
       lastCompleteRunAtMs: parsedTime(row?.completeAt),
       lastAttemptAtMs: parsedTime(row?.attemptAt),

@@ -1,12 +1,10 @@
 import { countAlerts, sumOpen } from '../alerts/state/open-alerts.ts';
 import type { Config } from '../config/types.ts';
 import { isoTime } from '../core/clock.ts';
-import { type CronSchedule, createSlotFinder, nextSlot, scheduleText } from '../core/cron.ts';
+import { type CronSchedule, createSlotFinder, nextSlot, type SlotSpan, scheduleText } from '../core/cron.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { asc, desc, eq, inArray, prepared, preparedSql, query, sql } from '../ledger/store/schema/drizzle.ts';
-import { financeFreshness, financeRuns } from '../ledger/store/schema/finance-views.ts';
-import { runs } from '../ledger/store/schema/run-tables.ts';
-import { workspaces } from '../ledger/store/schema/workspace-tables.ts';
+import { asc, preparedSql, query } from '../ledger/store/schema/drizzle.ts';
+import { financeFreshness, type financeRuns } from '../ledger/store/schema/finance-views.ts';
 import { nextAttemptMs, type SlotHistory } from '../queue/slots.ts';
 import type { createSlotHistory } from './schedules.ts';
 import { isStale, type StaleBounds, type SyncFacts, staleAfterMs } from './staleness.ts';
@@ -16,24 +14,29 @@ type WorkspaceStatus = typeof financeFreshness.$inferSelect & {
   open_alerts: number;
 };
 
-const { run_id, kind, status, from_period, to_period, started_at, finished_at, pages, records, entries } = financeRuns;
-const { error_code, error_message } = financeRuns;
-const LAST_RUN = {
-  run_id,
-  kind,
-  status,
-  from_period,
-  to_period,
-  started_at,
-  finished_at,
-  pages,
-  records,
-  entries,
-  error_code,
-  error_message,
-};
+const LAST_RUN = [
+  'run_id',
+  'kind',
+  'status',
+  'from_period',
+  'to_period',
+  'started_at',
+  'finished_at',
+  'pages',
+  'records',
+  'entries',
+  'error_code',
+  'error_message',
+] as const;
 
-export type LastRun = Pick<typeof financeRuns.$inferSelect, keyof typeof LAST_RUN>;
+export type LastRun = Pick<typeof financeRuns.$inferSelect, (typeof LAST_RUN)[number]>;
+
+/** Selects the last run of each workspace. */
+const selectLastRuns = preparedSql(
+  `SELECT w.workspace_id, ${LAST_RUN.map((column) => `r.${column}`).join(', ')}
+   FROM workspaces w JOIN runs r
+     ON r.run_key = (SELECT l.run_key FROM runs l WHERE l.workspace_key = w.workspace_key ORDER BY l.run_key DESC LIMIT 1)`,
+);
 
 /** Selects retired workspaces with the columns of `finance_freshness`, which omits them. */
 const SELECT_RETIRED = `SELECT w.workspace_id, r.finished_at AS last_complete_run_at, l.started_at AS last_attempt_at,
@@ -46,12 +49,15 @@ const SELECT_RETIRED = `SELECT w.workspace_id, r.finished_at AS last_complete_ru
 
 export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   const open = Map.groupBy(countAlerts(connection), ({ workspaceId }) => workspaceId);
-  const lastRun = lastRunOf(connection);
+  const lastRuns = new Map<string, LastRun>();
+  for (const { workspace_id, ...run } of selectLastRuns(connection).all() as (LastRun & { workspace_id: string })[]) {
+    lastRuns.set(workspace_id, run);
+  }
   const read = query(connection).select().from(financeFreshness).orderBy(asc(financeFreshness.workspace_id)).all();
   const ended = connection.prepare(SELECT_RETIRED).all() as typeof read;
   return [...read, ...ended].map((row) => ({
     ...row,
-    last_run: lastRun.get({ workspaceId: row.workspace_id }) ?? null,
+    last_run: lastRuns.get(row.workspace_id) ?? null,
     open_alerts: sumOpen(open.get(row.workspace_id) ?? []),
   }));
 }
@@ -59,18 +65,6 @@ export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
 export function openAlertsOfLedger(connection: LedgerDb): number {
   return sumOpen(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
 }
-
-const lastRunOf = prepared((db) => {
-  const last = db
-    .select({ runId: runs.runId })
-    .from(runs)
-    .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
-    .where(eq(workspaces.workspaceId, sql.placeholder('workspaceId')));
-  return db
-    .select(LAST_RUN)
-    .from(financeRuns)
-    .where(inArray(financeRuns.run_id, last.orderBy(desc(runs.runKey)).limit(1)));
-});
 
 export interface OutboxCounts {
   /** Notifications being sent, to be composed, waiting for a group, or waiting for a retry. */
@@ -138,6 +132,14 @@ export function workspaceLines(
     const key = scheduleText(workspace);
     if (!limits.has(key)) limits.set(key, staleAfterMs(workspace, nowMs));
   }
+  // Parsing a schedule takes longer than all the rest, and most workspaces share one.
+  const slotsOf = new Map<string, SlotTimes>();
+  const slotsAround = (schedule: CronSchedule): SlotTimes => {
+    const key = scheduleText(schedule);
+    const known = slotsOf.get(key) ?? slotTimes(schedule, nowMs);
+    slotsOf.set(key, known);
+    return known;
+  };
   const configured = config.workspaces.map((workspace): WorkspaceLine => {
     const { id, name, runMinutes } = workspace;
     const status = byId.get(id) ?? { ...NEVER_SYNCED, workspace_id: id };
@@ -148,7 +150,7 @@ export function workspaceLines(
     const state = stateOf(status, { facts, waitingSinceMs }, bounds, nowMs);
     const history = historyOf({ workspaceId: id, kind: 'scheduled' });
     const hasNoAttempt = state === 'ended' || status.last_run?.error_code === 'rate_limited';
-    const nextMs = hasNoAttempt ? null : nextAttempt(workspace, history, nowMs);
+    const nextMs = hasNoAttempt ? null : nextAttempt(slotsAround(workspace), history, nowMs);
     return { ...status, name, configured: true, state, next_attempt_at: nextMs === null ? null : isoTime(nextMs) };
   });
   const left = [...byId.values()].map((status): WorkspaceLine => {
@@ -158,10 +160,17 @@ export function workspaceLines(
   return [...configured, ...left];
 }
 
-/** Returns the time of the next attempt; null if the cron expression never matches. */
-function nextAttempt(schedule: CronSchedule, history: SlotHistory, nowMs: number): number | null {
+/** The slot at a time; the next one if the schedule had none before. */
+type SlotTimes = { span: SlotSpan } | { span: null; nextMs: number };
+
+function slotTimes(schedule: CronSchedule, nowMs: number): SlotTimes {
   const span = createSlotFinder(schedule)(nowMs);
-  const atMs = span === null ? nextSlot(schedule, nowMs) : nextAttemptMs(span, history, nowMs);
+  return span === null ? { span, nextMs: nextSlot(schedule, nowMs) } : { span };
+}
+
+/** Returns the time of the next attempt; null if the cron expression never matches. */
+function nextAttempt(slots: SlotTimes, history: SlotHistory, nowMs: number): number | null {
+  const atMs = slots.span === null ? slots.nextMs : nextAttemptMs(slots.span, history, nowMs);
   return Number.isFinite(atMs) ? atMs : null;
 }
 

@@ -1,12 +1,11 @@
 import { LARGEST_FIGURE } from '../../core/figure.ts';
 import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { AlertState, RuleName } from '../../core/text/alert-words.ts';
-import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
+import { creditPricers } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import { phaseOf } from '../figures/period-phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../messages/evidence.ts';
@@ -85,14 +84,14 @@ export function alertRows(
       `SELECT f.*,
          (SELECT r.finished_at FROM runs r WHERE r.workspace_key = a.workspace_key AND r.status = 'applied'
           ORDER BY r.run_key DESC LIMIT 1) AS read_at, a.basis,
-         (SELECT b.label FROM alert_feedback b WHERE b.alert_key = a.alert_key ORDER BY b.feedback_key DESC LIMIT 1) AS feedback
+         (SELECT b.label FROM alert_feedback b WHERE b.alert_key = a.alert_key ORDER BY b.feedback_key DESC LIMIT 1) AS feedback,
+         (SELECT n.display_name FROM tenant_names n WHERE n.tenant_key = a.tenant_key
+          ORDER BY n.after_seq DESC LIMIT 1) AS tenant_name
        FROM finance_alerts f JOIN alerts a USING (alert_id) ${where === '' ? 'WHERE' : `${where} AND`} ${own}`,
     )
     .safeIntegers()
     .all(...values) as (AlertRow & StoredFacts)[];
-  const { workspaceId, tenantId } = filters;
-  const nameOf = rows.length === 0 ? () => null : tenantNameLookup(connection, { workspaceId, tenantId });
-  const pricerOf = oncePerKey((workspace: string) => creditPricer(connection, workspace));
+  const pricerOf = creditPricers(connection);
   const mutedNow = createMutedNow(connection, nowMs);
   const alerts = rows
     .map(({ read_at, basis, ...row }): ListedAlert => {
@@ -101,7 +100,6 @@ export function alertRows(
       return {
         ...row,
         muted_because: mutedNow(row),
-        tenant_name: tenant_id === null || workspace_id === null ? null : nameOf(workspace_id, tenant_id),
         at_stake_credits: sides === null ? null : creditsAtStake(sides),
         at_stake_money:
           sides === null || workspace_id === null || tenant_id === null || period === null
@@ -110,7 +108,8 @@ export function alertRows(
       };
     })
     .sort(compareAlerts);
-  const explainedBy = Map.groupBy(alerts, (alert) => inhibitorOf(alert, alerts));
+  const listed = new Set(alerts.map(({ alert_id }) => alert_id));
+  const explainedBy = Map.groupBy(alerts, (alert) => inhibitorOf(alert, listed));
   const withExplained = (alert: ListedAlert): ListedAlert[] => [
     alert,
     ...(explainedBy.get(alert.alert_id) ?? []).flatMap(withExplained),
@@ -119,19 +118,21 @@ export function alertRows(
 }
 
 /** Returns the id of the listed alert that inhibits this one; null if there is none. */
-function inhibitorOf({ muted_because }: AlertRow, alerts: readonly AlertRow[]): string | null {
+function inhibitorOf({ muted_because }: AlertRow, listed: ReadonlySet<string>): string | null {
   const by = mutedBy(muted_because);
-  return by?.how === 'inhibited' && alerts.some(({ alert_id }) => alert_id === by.id) ? by.id : null;
+  return by?.how === 'inhibited' && listed.has(by.id) ? by.id : null;
 }
 
-/** The time of the last reading, and the rule's snapshot at that time. */
-interface StoredFacts {
+/** Facts that `finance_alerts` lacks: the time of the last reading, the rule's snapshot at that time, name and label. */
+interface StoredFacts extends Pick<ListedAlert, 'tenant_name' | 'feedback'> {
   read_at: string | null;
   basis: string | null;
-  feedback: FeedbackLabel | null;
 }
 
-function sidesOf(row: AlertRow, { read_at: readAt, basis }: Omit<StoredFacts, 'feedback'>): StakeSides | null {
+function sidesOf(
+  row: AlertRow,
+  { read_at: readAt, basis }: Pick<StoredFacts, 'read_at' | 'basis'>,
+): StakeSides | null {
   const { previous_credits: previous, current_credits: current, threshold } = row;
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));

@@ -6,7 +6,7 @@ import { type CronSchedule, scheduleText } from '../../core/cron.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt, MIN_FREE_BYTES } from '../../core/process/disk.ts';
 import { SEVERITIES } from '../../core/text/alert-words.ts';
-import { isStale, staleAfterMs, syncFactsReader } from '../../freshness/staleness.ts';
+import { isStale, readSyncFacts, staleAfterMs } from '../../freshness/staleness.ts';
 import { outboxCounts } from '../../freshness/workspace-status.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -50,7 +50,6 @@ export function createHealthProbe(
     limits.set(key, limitMs);
     return limitMs;
   };
-  const factsOf = syncFactsReader(connection);
   const tally = createRunTally(connection);
 
   // While Redis is unavailable, a queued job does not excuse a stale workspace.
@@ -63,6 +62,7 @@ export function createHealthProbe(
     writeFault: () => context.writerFault ?? ledgerFault(context.config.ledger.path),
     freshness(): Freshness[] {
       const nowMs = clock.now();
+      const factsOf = readSyncFacts(connection);
       return context.config.workspaces.map((workspace) => {
         const { id, runMinutes } = workspace;
         const facts = factsOf(id);

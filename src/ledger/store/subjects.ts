@@ -22,8 +22,15 @@ export function upsertWorkspace(
   return insert.onConflictDoUpdate({ target, set: { name } }).returning().get();
 }
 
+const workspaceById = prepared((db) =>
+  db
+    .select()
+    .from(workspaces)
+    .where(eq(workspaces.workspaceId, sql.placeholder('workspaceId'))),
+);
+
 export function findWorkspace(connection: LedgerDb, workspaceId: string) {
-  return query(connection).select().from(workspaces).where(eq(workspaces.workspaceId, workspaceId)).get();
+  return workspaceById(connection).get({ workspaceId });
 }
 
 const periodByKey = prepared((db) =>

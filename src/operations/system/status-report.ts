@@ -4,7 +4,7 @@ import { type ShortHistory, shortHistories } from '../../alerts/queries/short-hi
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { createSlotHistory } from '../../freshness/schedules.ts';
-import { isStillQueued, syncFactsReader } from '../../freshness/staleness.ts';
+import { isStillQueued, readSyncFacts } from '../../freshness/staleness.ts';
 import {
   type OutboxCounts,
   openAlertsOfLedger,
@@ -45,7 +45,7 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
   const queue = await readQueue(context, ledgerId(connection));
   const nowMs = context.clock.now();
   const sources = {
-    factsOf: syncFactsReader(connection),
+    factsOf: readSyncFacts(connection),
     historyOf: createSlotHistory(connection, context.clock, 0),
     waitingSince(id: string, lastAttemptAtMs: number | null) {
       const sinceMs = queue.waitingSince.get(id);

@@ -150,7 +150,7 @@ function apiOf(context: Context, clock: Clock): HttpServerOptions['api'] {
 
 /** Serves the console over the ledger of a world, until the test ends. */
 export async function serveConsole(
-  world: World,
+  world: Pick<World, 'folder' | 'clock'>,
   some: Partial<HttpServerOptions> = {},
   { withApi = false, enqueueSync }: { withApi?: boolean; enqueueSync?: EnqueueSync } = {},
 ): Promise<ServedConsole> {

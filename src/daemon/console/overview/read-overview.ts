@@ -1,6 +1,6 @@
 import { withTimeout } from '../../../core/deadline.ts';
 import { createSlotHistory } from '../../../freshness/schedules.ts';
-import { syncFactsReader } from '../../../freshness/staleness.ts';
+import { readSyncFacts } from '../../../freshness/staleness.ts';
 import {
   sortWorstFirst,
   type WorkspaceLine,
@@ -30,14 +30,23 @@ export interface Overview {
   queues: Awaited<ReturnType<HealthProbe['queueCounts']>> | null;
 }
 
+/** The history of slots, which later calls only bring up to date: reading it takes as long as all the rest. */
+const slotHistories = new WeakMap<Context, ReturnType<typeof createSlotHistory>>();
+
+function slotHistoryOf(context: Context): ReturnType<typeof createSlotHistory> {
+  const history = slotHistories.get(context) ?? createSlotHistory(context.reader().connection, context.clock, 0);
+  slotHistories.set(context, history);
+  return history;
+}
+
 /** Reads the state of each workspace; the daemon knows which of them wait in the queue. */
 export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceLine[] {
   const { config, clock } = context;
   const { connection } = context.reader();
   const sources = {
-    factsOf: syncFactsReader(connection),
+    factsOf: readSyncFacts(connection),
     waitingSince: probe.waitingSince.bind(probe),
-    historyOf: createSlotHistory(connection, clock, 0),
+    historyOf: slotHistoryOf(context),
   };
   return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
 }

@@ -1,7 +1,7 @@
 import { PeriodPricer, type PricedUsage } from '../../../billing/rates/period-pricer.ts';
 import { type BilledLine, isPeriodCharge, type Money, MoneySums } from '../../../billing/statement/billed.ts';
 import { DAY_MS } from '../../../core/durations.ts';
-import { oncePerKey } from '../../../core/one-at-a-time.ts';
+import { once, oncePerKey } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
@@ -22,6 +22,14 @@ export type CreditPricer = (
  */
 export function creditPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   return pricedBy(connection, (period) => pricerOfPeriod(connection, workspaceId, period));
+}
+
+/** Returns the pricers of several workspaces, see `creditPricer`. They share the cards in force, which are read once. */
+export function creditPricers(connection: LedgerDb): (workspaceId: string) => CreditPricer {
+  const inForce = once(() => cardsInForce(connection));
+  return oncePerKey((workspaceId) =>
+    pricedBy(connection, (period) => pricerOfPeriod(connection, workspaceId, period, inForce)),
+  );
 }
 
 /** Returns a pricer of the provider's charges by the cost cards in force. */
@@ -46,9 +54,14 @@ function pricedBy(connection: LedgerDb, pricerOf: (period: Period) => PeriodPric
 }
 
 /** Returns the pricer of a period: by the cards of its close, or while it is open by the cards in force. */
-export function pricerOfPeriod(connection: LedgerDb, workspaceId: string, period: Period): PeriodPricer<StoredCard> {
+export function pricerOfPeriod(
+  connection: LedgerDb,
+  workspaceId: string,
+  period: Period,
+  inForce: () => readonly StoredCard[] = () => cardsInForce(connection),
+): PeriodPricer<StoredCard> {
   const closedSeq = findPeriodOf(connection, workspaceId, period)?.closedSeq ?? null;
-  const cards = closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq);
+  const cards = closedSeq === null ? inForce() : cardsAt(connection, closedSeq);
   return new PeriodPricer(cards, workspaceId, period);
 }
 

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { LedgerDb } from '../../store/ledger-db.ts';
+import { preparedSql } from '../../store/schema/drizzle.ts';
 import { entryKindSql } from '../../store/schema/keys.ts';
 import type { acts } from '../../store/schema/workspace-tables.ts';
 import { type DigestedEvent, prepareEventLine } from '../close/event-line.ts';
@@ -176,19 +177,19 @@ export function changesToCover(connection: LedgerDb): { changesAfter: number; la
     .get() as { changesAfter: number; lastChangeSeq: number };
 }
 
+const selectHead = preparedSql(
+  `SELECT seq, digest FROM (
+     SELECT * FROM (SELECT applied_seq AS seq, digest FROM runs WHERE applied_seq IS NOT NULL
+       ORDER BY applied_seq DESC LIMIT 1)
+     UNION ALL
+     SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1)
+     UNION ALL
+     SELECT * FROM (SELECT act_seq, digest FROM acts ORDER BY act_seq DESC LIMIT 1))
+   ORDER BY seq DESC LIMIT 1`,
+);
+
 /** Returns the head of the chain: the last run, close, reopen or act, which the next link continues. */
 export function headOfChain(connection: LedgerDb): { seq: number; digest: string } {
-  const head = connection
-    .prepare(
-      `SELECT seq, digest FROM (
-         SELECT * FROM (SELECT applied_seq AS seq, digest FROM runs WHERE applied_seq IS NOT NULL
-           ORDER BY applied_seq DESC LIMIT 1)
-         UNION ALL
-         SELECT * FROM (SELECT event_seq, digest FROM period_events ORDER BY event_seq DESC LIMIT 1)
-         UNION ALL
-         SELECT * FROM (SELECT act_seq, digest FROM acts ORDER BY act_seq DESC LIMIT 1))
-       ORDER BY seq DESC LIMIT 1`,
-    )
-    .get() as { seq: number; digest: string } | undefined;
+  const head = selectHead(connection).get() as { seq: number; digest: string } | undefined;
   return head ?? { seq: 0, digest: GENESIS_DIGEST };
 }
