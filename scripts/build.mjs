@@ -11,6 +11,7 @@ const ENTRIES = {
   cli: 'cli.ts',
   client: 'usage-api/public.ts',
   'backup-process': 'daemon/backup/backup-process.ts',
+  'doctor-process': 'daemon/doctor/doctor-process.ts',
   'folder-process': 'daemon/folders/folder-process.ts',
   'export-process': 'daemon/exports/export-process.ts',
   'report-thread': 'daemon/http/reports/report-thread.ts',

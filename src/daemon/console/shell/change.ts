@@ -34,6 +34,8 @@ export interface SentForm {
     operation: DocumentOperation<Input, Output>,
     input: Readonly<Record<string, unknown>>,
   ): Promise<Output>;
+  /** Throws `forbidden` if the role is too small; for work that is no operation. */
+  requireRole(work: { name: string; role: Role }): void;
 }
 
 interface FormRoute {
@@ -70,7 +72,7 @@ export async function answerForm(
   const session = requireForm(request, pages.publicUrl());
   const fields = fieldsOf(request);
   const scope = pages.scopeOf(request);
-  const requireRole = (operation: { name: string; role: Role }): void => {
+  const requireRole: SentForm['requireRole'] = (operation) => {
     if (!hasRole(session.caller.role, operation.role)) throw forbidden(operation, session.caller.role);
   };
   const read: SentForm['read'] = (operation, input) => {
@@ -83,7 +85,7 @@ export async function answerForm(
     return operation.run(scope, parsedInput(operation.input, input));
   };
   try {
-    const result = await change({ session, fields, file, run, read });
+    const result = await change({ session, fields, file, run, read, requireRole });
     if (typeof result !== 'string') return reply.redirect(result.next, 303);
     session.notice = { kind: 'good', text: result };
   } catch (error) {

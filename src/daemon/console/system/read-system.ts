@@ -2,6 +2,7 @@ import { disabledChannels } from '../../../alerts/outbox/channel-states.ts';
 import { failingChannels } from '../../../alerts/outbox/failing-channels.ts';
 import { channelsOf } from '../../../alerts/pipeline/route.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../../ledger/store/file/daemon-lock.ts';
+import { listAlerts } from '../../../operations/alerts/list-alerts.ts';
 import { listUndelivered } from '../../../operations/alerts/replay-messages.ts';
 import { ALL_ROWS, type Scope } from '../../../operations/operation.ts';
 import { readHead } from '../../../operations/system/read-head.ts';
@@ -9,6 +10,7 @@ import type { Measurements } from '../../http/measurements.ts';
 import type { HealthProbe } from '../../http/probe.ts';
 import { readinessFaults } from '../../http/readiness.ts';
 import { type Overview, readQueues } from '../overview/read-overview.ts';
+import { settingsFacts } from './settings-facts.ts';
 
 export interface SystemView {
   faults: string[];
@@ -22,6 +24,16 @@ export interface SystemView {
   publishing: ReturnType<HealthProbe['publishing']>;
   storage: ReturnType<Measurements['storage']>;
   head: { ledger_id: string; link: number; head_digest: string };
+  /** The schedule and the place of backups, and the alert about the latest one; null if none are made. */
+  backups: {
+    cron: string;
+    timezone: string;
+    keep: number;
+    place: string;
+    fault: { alertId: string } | null;
+  } | null;
+  /** The active configuration without secrets. */
+  settings: [setting: string, value: string][];
   /** The configuration that the daemon uses; null while none runs. */
   configuration: ConfigurationStatus | null;
 }
@@ -48,6 +60,23 @@ export async function readSystem(
     publishing: probe.publishing(),
     storage: measured.storage(),
     head: await readHead.run(scope, {}),
+    backups: backupsOf(scope),
+    settings: settingsFacts(context.config).map(([setting, value]) => [setting, context.redact(value)]),
     configuration: findRunningDaemon(context.config.ledger.path)?.configuration ?? null,
+  };
+}
+
+function backupsOf(scope: Scope): SystemView['backups'] {
+  const { backup } = scope.context.config;
+  if (backup === null) return null;
+  const { cron, timezone, keep, folder, to } = backup;
+  const { matching } = listAlerts.run(scope, { rule: 'job_failed' }, ALL_ROWS);
+  const alert = matching.find(({ cause }) => cause === 'backup');
+  return {
+    cron,
+    timezone,
+    keep,
+    place: to === null ? folder : `s3://${to.bucket}/${to.prefix}`,
+    fault: alert === undefined ? null : { alertId: alert.alert_id },
   };
 }

@@ -1,18 +1,31 @@
-import { counted } from '../../../core/text/words.ts';
+import { Fragment } from 'preact';
+import { counted, formatDuration } from '../../../core/text/words.ts';
 import { replayMessages } from '../../../operations/alerts/replay-messages.ts';
 import { testChannel } from '../../../operations/alerts/test-channel.ts';
 import { verifyLedger } from '../../../operations/system/verify-ledger.ts';
-import { describeOutlet } from '../../../outlets/outlet-status.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
+import { LAST_BACKUP_CHECK } from '../../doctor/doctor-job.ts';
+import type { Examination } from '../../doctor/run-doctor.ts';
 import { QUEUE_BOARD_PATH } from '../../http/queue-board.ts';
+import { sentence } from '../shell/change.ts';
 import { ChangeForm } from '../shell/form.tsx';
+import { alertLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Badge, Card, Empty, Table, Time } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
+import { DoctorCard } from './doctor-card.tsx';
+import { OutletsCard } from './outlets-card.tsx';
 import type { SystemView } from './read-system.ts';
 
+interface SystemPageProps {
+  visit: Visit;
+  system: SystemView;
+  /** The latest examination since the daemon started; null if there is none. */
+  examination: Examination | null;
+}
+
 /** Answers: does the daemon work, what waits, and do receivers accept what it sends? */
-export function SystemPage({ visit, system }: { visit: Visit; system: SystemView }) {
+export function SystemPage({ visit, system, examination }: SystemPageProps) {
   const { faults } = system;
   return (
     <Layout visit={visit} place="system" title="System">
@@ -33,13 +46,16 @@ export function SystemPage({ visit, system }: { visit: Visit; system: SystemView
       ))}
       <div class="columns">
         <div>
+          <DoctorCard visit={visit} examination={examination} />
           <Channels visit={visit} system={system} />
           <Undelivered visit={visit} system={system} />
-          <Outlets system={system} />
+          <OutletsCard visit={visit} outlets={system.outlets} />
           <Exports system={system} />
         </div>
         <div>
           <Ledger visit={visit} system={system} />
+          <Backups system={system} examination={examination} />
+          <Copy system={system} />
           <Queue system={system} />
           <Configuration system={system} />
         </div>
@@ -114,26 +130,6 @@ function Undelivered({ visit, system: { undelivered } }: { visit: Visit; system:
 
 const SHOWN_MESSAGES = 20;
 
-function Outlets({ system: { outlets } }: { system: SystemView }) {
-  if (outlets.length === 0) return null;
-  return (
-    <Card title="Outlets">
-      <Table label="Outlets" heads={[{ label: 'Outlet' }, { label: 'State' }, { label: 'Waiting', number: true }]}>
-        {outlets.map((outlet) => (
-          <tr key={outlet.name}>
-            <th scope="row">
-              {outlet.name}
-              <small>{outlet.type}</small>
-            </th>
-            <td>{describeOutlet(outlet)}</td>
-            <td class="number">{formatInteger(outlet.waiting)}</td>
-          </tr>
-        ))}
-      </Table>
-    </Card>
-  );
-}
-
 function Exports({ system: { exports } }: { system: SystemView }) {
   if (exports.length === 0) return null;
   return (
@@ -185,28 +181,22 @@ function Ledger({ visit, system: { head, storage } }: { visit: Visit; system: Sy
   );
 }
 
-function Queue({ system: { queues, publishing } }: { system: SystemView }) {
+function Queue({ system: { queues } }: { system: SystemView }) {
   return (
-    <Card title="Queue and copy">
+    <Card title="Queue">
       <div class="inside">
         {queues === null ? (
           <Empty>Redis is not available.</Empty>
         ) : (
           <dl class="facts">
             {Object.entries(queues).map(([name, { waiting, active, delayed, failed }]) => (
-              <>
-                <dt key={name}>{name}</dt>
-                <dd key={`${name} jobs`}>
+              <Fragment key={name}>
+                <dt>{name}</dt>
+                <dd>
                   {waiting} waiting, {active} active, {delayed} delayed, {failed} failed in the last days
                 </dd>
-              </>
+              </Fragment>
             ))}
-            {publishing === null ? null : (
-              <>
-                <dt>Copy in Postgres</dt>
-                <dd>{publishing.fault === null ? `${publishing.lagLinks} links behind` : publishing.fault.message}</dd>
-              </>
-            )}
           </dl>
         )}
         <p>
@@ -217,30 +207,100 @@ function Queue({ system: { queues, publishing } }: { system: SystemView }) {
   );
 }
 
-function Configuration({ system: { configuration } }: { system: SystemView }) {
-  if (configuration === null) return null;
-  const { readAt, refused, needsRestart } = configuration;
+/** The place of the backups, and the newest one that the latest examination has found. */
+function Backups({ system: { backups }, examination }: { system: SystemView; examination: Examination | null }) {
+  const last = examination?.findings.find(({ check }) => check === LAST_BACKUP_CHECK);
+  const newest = last === undefined ? 'shown by an examination' : last.message;
   return (
-    <Card title="Configuration">
+    <Card title="Backups">
+      {backups === null ? (
+        <Empty>The daemon makes no backups. Set backup in the configuration.</Empty>
+      ) : (
+        <div class="inside">
+          <dl class="facts">
+            <dt>Newest</dt>
+            <dd class={last?.status === 'fail' ? 'bad' : ''}>
+              {newest}
+              {last?.remedy == null ? null : <div class="small">{sentence(last.remedy)}</div>}
+            </dd>
+            <dt>Schedule</dt>
+            <dd>
+              <code>{backups.cron}</code> ({backups.timezone}), {backups.keep} kept
+            </dd>
+            <dt>Place</dt>
+            <dd>{backups.place}</dd>
+            {backups.fault === null ? null : (
+              <>
+                <dt>Error</dt>
+                <dd class="bad">
+                  <a href={alertLink(backups.fault.alertId)}>The latest backup failed</a>
+                </dd>
+              </>
+            )}
+          </dl>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Copy({ system: { publishing } }: { system: SystemView }) {
+  if (publishing === null) return null;
+  const { fault, lagLinks, lagSeconds, stale } = publishing;
+  return (
+    <Card title="Copy in Postgres">
       <div class="inside">
-        <p class="small quiet">
-          Read <Time at={readAt} />
+        <p>
+          <Badge tone={fault !== null || stale ? 'bad' : lagLinks > 0 ? 'odd' : 'good'}>
+            {fault !== null ? 'fails' : lagLinks === 0 ? 'up to date' : `${formatInteger(lagLinks)} links behind`}
+          </Badge>{' '}
+          {lagSeconds === 0 ? null : `for ${formatDuration(lagSeconds * 1000)}`}
         </p>
-        {needsRestart.length === 0 ? null : <p>These changes need a restart: {needsRestart.join(', ')}.</p>}
-        {refused === null ? null : (
-          <>
-            <p class="bad">The latest configuration was refused.</p>
-            <ul>
-              {refused.faults.map(({ path, message, hint }) => (
-                <li key={path}>
-                  {path}: {message} <span class="quiet">{hint}</span>
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
+        {fault === null ? null : <p class="bad">{sentence(fault.message)}</p>}
       </div>
     </Card>
+  );
+}
+
+function Configuration({ system: { configuration, settings } }: { system: SystemView }) {
+  return (
+    <Card title="Configuration" note="without secrets">
+      <div class="inside">
+        {configuration === null ? null : <ConfigurationState configuration={configuration} />}
+        <dl class="facts">
+          {settings.map(([setting, value]) => (
+            <Fragment key={setting}>
+              <dt>{setting}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ))}
+        </dl>
+      </div>
+    </Card>
+  );
+}
+
+function ConfigurationState({ configuration }: { configuration: NonNullable<SystemView['configuration']> }) {
+  const { readAt, refused, needsRestart } = configuration;
+  return (
+    <>
+      <p class="small quiet">
+        Read <Time at={readAt} />
+      </p>
+      {needsRestart.length === 0 ? null : <p>These changes need a restart: {needsRestart.join(', ')}.</p>}
+      {refused === null ? null : (
+        <>
+          <p class="bad">The latest configuration was refused.</p>
+          <ul>
+            {refused.faults.map(({ path, message, hint }) => (
+              <li key={path}>
+                {path}: {message} <span class="quiet">{hint}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
   );
 }
 

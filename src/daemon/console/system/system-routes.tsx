@@ -3,26 +3,33 @@ import { AppError } from '../../../core/errors.ts';
 import { counted } from '../../../core/text/words.ts';
 import { replayMessages } from '../../../operations/alerts/replay-messages.ts';
 import { testChannel } from '../../../operations/alerts/test-channel.ts';
+import { pauseOutlet, resumeOutlet } from '../../../operations/outlets/pause-outlet.ts';
 import { verifyLedger } from '../../../operations/system/verify-ledger.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
+import { createDoctor, type Examination } from '../../doctor/run-doctor.ts';
 import type { ConsolePages } from '../console-pages.ts';
-import { answerForm, type SentForm } from '../shell/change.ts';
+import { answerForm, type SentForm, sentence } from '../shell/change.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { fieldsOf } from '../sign-in/form-guard.ts';
+import { DOCTOR, DOCTOR_FORM } from './doctor-card.tsx';
+import { outletForm } from './outlets-card.tsx';
 import { readSystem } from './read-system.ts';
 import { SystemPage } from './system-page.tsx';
 
 /** Serves the state of the daemon, with forms that test, replay and verify. */
 export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
-  const { visitOf, scopeOf, probe, measured } = pages;
+  const { visitOf, scopeOf, probe, measured, context } = pages;
+  const doctor = createDoctor(context);
+  let examination: Examination | null = null;
   app.get('/system', async (request, reply) => {
     const system = await readSystem(scopeOf(request), { probe, measured });
-    return sendPage(reply, <SystemPage visit={visitOf(request)} system={system} />);
+    return sendPage(reply, <SystemPage visit={visitOf(request)} system={system} examination={examination} />);
   });
   const addForm = (action: string, change: (sent: SentForm) => Promise<string>): void => {
     app.post(`/system/${action}`, { config: { access: 'form', role: 'operate' } }, (request, reply) => {
-      const name = fieldsOf(request).get('channel');
-      const form = name === null ? action : `test ${name}`;
+      const fields = fieldsOf(request);
+      const [channel, outlet] = [fields.get('channel'), fields.get('outlet')];
+      const form = channel !== null ? `test ${channel}` : outlet !== null ? outletForm(outlet) : action;
       return answerForm({ request, reply, pages, form, back: '/system' }, change);
     });
   };
@@ -37,6 +44,23 @@ export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
     const { document } = await run(replayMessages, { all: true });
     return `${counted(document.replayed.length, 'message')} will be sent again, ${document.dropped.length} dropped.`;
   });
+  addForm('resume-outlet', async ({ run, fields }) => {
+    const name = fields.get('outlet') ?? '';
+    const { document, notes } = await run(resumeOutlet, { name, perhaps: fields.get('perhaps') ?? undefined });
+    return [`${document.name} is sending.`, ...notes.map(sentence)].join(' ');
+  });
+  addForm('pause-outlet', async ({ run, fields }) => {
+    const { document } = await run(pauseOutlet, { name: fields.get('outlet') ?? '', note: fields.get('note') ?? '' });
+    return `${document.name} is paused.`;
+  });
+  app.post('/system/examine', { config: { access: 'form', role: 'operate' } }, (request, reply) =>
+    answerForm({ request, reply, pages, form: DOCTOR_FORM, back: '/system' }, async ({ requireRole }) => {
+      requireRole(DOCTOR);
+      examination = await doctor.examine();
+      const open = examination.findings.filter(({ status }) => status !== 'ok').length;
+      return open === 0 ? 'Examined: no faults.' : `Examined: ${counted(open, 'finding')}.`;
+    }),
+  );
   app.post('/system/verify', { config: { access: 'form', role: 'read' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: 'verify', back: '/system' }, async () => {
       const { ok, faults, runs, entries } = await verifyLedger.run(scopeOf(request), {});

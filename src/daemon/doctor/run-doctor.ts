@@ -1,0 +1,53 @@
+import { systemClock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import { oneAtATime } from '../../core/one-at-a-time.ts';
+import { siblingModule } from '../../core/process/module-file.ts';
+import type { DoctorFinding } from '../../operations/doctor/finding.ts';
+import type { Context } from '../../wiring/context.ts';
+import { runInChild } from '../child-process.ts';
+import type { DoctorJob } from './doctor-job.ts';
+
+/** A service, a receiver or a folder that does not answer in this time ends the examination. */
+const MAX_SECONDS = 60;
+
+/** The result of an examination. */
+export interface Examination {
+  /** The worst first. */
+  findings: readonly DoctorFinding[];
+  atMs: number;
+}
+
+const WEIGHT: Readonly<Record<DoctorFinding['status'], number>> = { fail: 0, warn: 1, ok: 2 };
+
+/** Examines the program as `usage-ledger doctor` does, one examination at a time. */
+export function createDoctor(context: Context): { examine(): Promise<Examination> } {
+  const examination = oneAtATime(async (): Promise<Examination> => {
+    const { file } = context.config;
+    const findings = await findingsOf({ file, cwd: process.cwd() });
+    const sorted = findings.toSorted((a, b) => WEIGHT[a.status] - WEIGHT[b.status]);
+    return { findings: sorted, atMs: context.clock.now() };
+  });
+  return { examine: () => examination.run() };
+}
+
+async function findingsOf(job: DoctorJob): Promise<DoctorFinding[]> {
+  const limit = new AbortController();
+  const cancel = systemClock.after(MAX_SECONDS * 1000, () => limit.abort(), { background: true });
+  try {
+    const { findings } = await runInChild<{ findings: DoctorFinding[] }>({
+      file: siblingModule(import.meta.url, 'doctor-process'),
+      job,
+      stopping: limit.signal,
+      crashed: 'doctor_crashed',
+      does: 'examines the program',
+    });
+    return findings;
+  } catch (error) {
+    if (!limit.signal.aborted) throw error;
+    throw new AppError('doctor_timeout', `the examination took more than ${MAX_SECONDS} s and was ended`, {
+      hint: 'run `usage-ledger doctor` on the machine',
+    });
+  } finally {
+    cancel();
+  }
+}
