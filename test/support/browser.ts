@@ -17,6 +17,10 @@ export interface Looked {
   click(selector: string): Promise<void>;
   /** Presses one key: its name, or one character. */
   press(key: 'Tab' | 'Enter' | ' ' | string): Promise<void>;
+  /** Chooses a file in the first file field that a selector finds. */
+  choose(selector: string, file: string): Promise<void>;
+  /** Saves what this tab downloads in a folder, under the name that the page gives it. */
+  saveDownloads(folder: string): Promise<void>;
   /** What axe-core calls serious or critical, with the elements it is about. */
   seriousFaults(): Promise<string[]>;
   /** Writes what is to be seen into a file, for people. */
@@ -160,6 +164,14 @@ async function launch(): Promise<Browser> {
           ...(text === undefined ? {} : { text }),
         });
         await ask('Input.dispatchKeyEvent', { type: 'keyUp', key, ...KEY_CODES[key] });
+      },
+      async choose(selector, file) {
+        const { root } = await ask('DOM.getDocument');
+        const { nodeId } = await ask('DOM.querySelector', { nodeId: root.nodeId, selector });
+        await ask('DOM.setFileInputFiles', { nodeId, files: [file] });
+      },
+      async saveDownloads(folder) {
+        await call('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
       },
       async seriousFaults() {
         // In a world of its own: what the page may run is not asked there.

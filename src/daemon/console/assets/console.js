@@ -37,6 +37,9 @@ for (const zones of document.querySelectorAll('select[data-zones]')) {
   zones.addEventListener('change', () => zones.form.requestSubmit());
 }
 
+/** Scrolls the bar to the page that is open, which may be out of sight on a phone. */
+document.querySelector('.bar [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 /** Shows the reader's own time beside UTC. */
 for (const time of document.querySelectorAll('time[datetime]')) {
   const at = new Date(time.dateTime);

@@ -98,7 +98,7 @@ function LineRow({ visit, line }: { visit: Visit; line: ShownLine }) {
               form={form}
               action={`/money/lines/${line_id}/revoke`}
               submit="Revoke the line"
-              submitName={`Revoke line ${line_id} of ${tenant_id}`}
+              submitName={`Revoke the line ${line_id} of ${tenant_id}`}
             >
               <Field name="reason" label="Reason" value={draftValue(visit, form, 'reason')} required maxLength={200} />
             </ChangeForm>

@@ -32,7 +32,7 @@ export function MonthListPage({ visit, months, openMonth, earlier }: MonthListPr
       </div>
       <div class="card">
         {shown.length === 0 ? (
-          <Empty>The ledger has no months yet.</Empty>
+          <Empty>The ledger has no months yet: they come with the first sync that reads usage.</Empty>
         ) : (
           <Table label="Months" heads={heads}>
             {shown.map((month, at) => (

@@ -219,9 +219,10 @@ function WorkspaceRow({
           </div>
         ))}
       </td>
-      <td class="wide-only">
-        <a href={linkTo('/report', { workspace: workspace_id, period })}>Report</a>
-        {' · '}
+      <td class="wide-only nowrap">
+        <div>
+          <a href={linkTo('/report', { workspace: workspace_id, period })}>Report</a>
+        </div>
         <a href={linkTo(`/months/${period}/statements`, { workspace: workspace_id })}>Statements</a>
       </td>
     </tr>

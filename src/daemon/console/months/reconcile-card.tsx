@@ -106,10 +106,10 @@ function CompareForm({ visit, period, workspaces }: Omit<ReconcileCardProps, 're
       <FileField label="Invoices: CSV or Excel workbook, up to 16 MiB" accept=".csv,.txt,.tsv,.xlsx,.xlsm" />
       <Select
         name="preset"
-        label="Columns of"
+        label="Columns as written by"
         value={value('preset')}
         choices={[
-          { value: '', label: 'the names beside' },
+          { value: '', label: 'Another system: name them below' },
           ...Object.entries(PRESET_LABELS).map(([preset, label]) => ({ value: preset, label })),
         ]}
       />

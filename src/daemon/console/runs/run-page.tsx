@@ -35,7 +35,7 @@ export function tookText(startedAt: string, finishedAt: string | null): string |
 const VERDICTS: Readonly<Record<Walk['verdict'], { label: string; tone: Tone }>> = {
   accepted: { label: 'complete', tone: 'good' },
   moved: { label: 'changed while read', tone: 'odd' },
-  unconfirmed: { label: 'not confirmed', tone: 'odd' },
+  unconfirmed: { label: 'awaits a second reading', tone: 'odd' },
 };
 
 /** Answers: what did this run read, was it complete, what did it change, and if it failed, why and what to do? */
@@ -74,14 +74,14 @@ export function RunPage({ visit, document: { run, walks } }: { visit: Visit; doc
         </Tile>
         <Tile label="Duration">
           <p class="figure">{took ?? 'running'}</p>
-          <p class="quiet">{run.slot === null ? `${kind}, started by hand` : kind}</p>
+          <p class="quiet">{run.slot === null ? 'started by hand' : `${kind}, by the schedule`}</p>
         </Tile>
       </div>
       <Card title="What was read" note={monthsText(from_period, to_period)}>
         {walks.length === 0 ? <Empty>No complete reading of the listing.</Empty> : <Walks walks={walks} />}
       </Card>
       <Card title="Proof">
-        <div class="inside">
+        <div class="inside fields">
           <dl class="facts">
             <dt>Run</dt>
             <dd>
@@ -138,11 +138,11 @@ function Walks({ walks }: { walks: readonly Walk[] }) {
             </td>
             <td class="number">
               {formatInteger(walk.pages)}
-              <small>of {formatInteger(walk.total_pages)}</small>
+              <small>of {formatInteger(Math.max(1, walk.total_pages))}</small>
             </td>
             <td class="number">
               {formatInteger(walk.records)}
-              <small>{formatInteger(walk.distinct_keys)} tenants and months</small>
+              <small>{formatInteger(walk.distinct_keys)} distinct</small>
             </td>
             <td class="number wide-only">{formatInteger(walk.total_records)}</td>
             <td class="number wide-only">{tookText(walk.started_at, walk.finished_at)}</td>

@@ -5,13 +5,10 @@ interface StatementLinksProps {
   /** The tenant; absent for the statements of all tenants in one document. */
   tenant?: string;
   period: string;
-  /** The names of the links: `Page` and `JSON`, if they stand beside the tenant's name. */
-  labels?: { html: string; json: string };
 }
 
 /** Links that download a statement as a printable page and as JSON. */
-export function StatementLinks({ workspace, tenant, period, labels }: StatementLinksProps) {
-  const { html, json } = labels ?? { html: 'Page', json: 'JSON' };
+export function StatementLinks({ workspace, tenant, period }: StatementLinksProps) {
   const path = `/api/v1/statements/${period}${tenant === undefined ? '' : `/${encodeURIComponent(tenant)}`}`;
   const name = `statement-${period}`;
   const subject = tenant ?? workspace;
@@ -22,7 +19,7 @@ export function StatementLinks({ workspace, tenant, period, labels }: StatementL
         download={`${name}.html`}
         aria-label={`Statement of ${subject} as a page`}
       >
-        {html}
+        Page
       </a>
       {' · '}
       <a
@@ -30,7 +27,7 @@ export function StatementLinks({ workspace, tenant, period, labels }: StatementL
         download={`${name}.json`}
         aria-label={`Statement of ${subject} as JSON`}
       >
-        {json}
+        JSON
       </a>
     </>
   );

@@ -172,7 +172,7 @@ function Ledger({ visit, system: { head, storage } }: { visit: Visit; system: Sy
           <dd>{sizeText(storage.diskFreeBytes)}</dd>
         </dl>
         {may(visit, verifyLedger) ? (
-          <ChangeForm visit={visit} form="verify" action="/system/verify" submit="Verify the ledger">
+          <ChangeForm visit={visit} form="verify" action="/system/verify" submit="Verify the ledger" anonymous>
             {null}
           </ChangeForm>
         ) : null}

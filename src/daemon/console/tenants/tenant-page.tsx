@@ -198,13 +198,7 @@ function Documents({ data: { workspaceId, tenantId, period } }: { data: TenantPa
           <a href={linkTo('/report/tenant', { ...place, period })}>Report to print</a>
         </li>
         <li>
-          Statement:{' '}
-          <StatementLinks
-            workspace={workspaceId}
-            tenant={tenantId}
-            period={period}
-            labels={{ html: 'page to send', json: 'JSON' }}
-          />
+          Statement: <StatementLinks workspace={workspaceId} tenant={tenantId} period={period} />
         </li>
         <li>
           <a href={linkTo('/api/v1/usage', place)} download="usage.json">
