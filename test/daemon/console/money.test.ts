@@ -19,7 +19,7 @@ describe('the rate cards', () => {
     const { body } = await (await signIn('read')).get('/money');
     expect(textOf(body)).toContain('1 rate card is in force');
     expect(rowsOf(body, 'standard')[0]?.slice(0, 4)).toEqual([
-      'standard',
+      'standard all tenants, from 2025-12',
       'all tenants',
       'from 2025-12',
       '0.01 per credit EUR',
@@ -88,7 +88,7 @@ describe('the manual lines', () => {
     const { signIn } = await serveConsole(served);
     const visitor = await signIn('finance');
     expect(rowsOf((await visitor.get('/money')).body, 'acme')[0]?.slice(0, 3)).toEqual([
-      'acme ws-1',
+      'acme ws-1 2026-01',
       '2026-01',
       '-1.50 EUR',
     ]);

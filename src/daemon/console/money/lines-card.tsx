@@ -43,7 +43,12 @@ export function revokeForm(lineId: bigint | number | string): string {
 
 /** The manual lines, the latest first, with forms that add and revoke. */
 export function LinesCard({ visit, lines, lineCount, preset, workspaces }: LinesCardProps) {
-  const heads = [{ label: 'Tenant' }, { label: 'Month' }, { label: 'Amount', number: true }, { label: 'Reason' }];
+  const heads = [
+    { label: 'Tenant' },
+    { label: 'Month', wide: true },
+    { label: 'Amount', number: true },
+    { label: 'Reason' },
+  ];
   const note =
     lineCount > lines.length ? `the latest ${lines.length} of ${formatInteger(lineCount)}` : 'fees and credit notes';
   return (
@@ -75,8 +80,9 @@ function LineRow({ visit, line }: { visit: Visit; line: ShownLine }) {
       <th scope="row">
         <a href={linkTo(tenantLink(workspace_id, tenant_id), { period })}>{tenant_id}</a>
         <small>{workspace_id}</small>
+        <small class="narrow-only">{period}</small>
       </th>
-      <td class="nowrap">{period}</td>
+      <td class="nowrap wide-only">{period}</td>
       <td class="number">
         {revoked_at === null ? moneyText({ amount, currency }) : <s>{moneyText({ amount, currency })}</s>}
       </td>

@@ -40,10 +40,10 @@ export function MoneyPage({ cards, otherRates, margins, budgets, ...lines }: Mon
       <Cards visit={visit} cards={cards} />
       <div class="columns">
         <div>
+          <Margin margins={margins} hasCosts={cards.some(({ side }) => side === 'cost')} />
           <LinesCard {...lines} />
         </div>
         <div>
-          <Margin margins={margins} hasCosts={cards.some(({ side }) => side === 'cost')} />
           <Budgets budgets={budgets} />
         </div>
       </div>
@@ -62,8 +62,8 @@ function cardsText(cards: readonly ShownCard[]): string {
 function Cards({ visit, cards }: { visit: Visit; cards: readonly ShownCard[] }) {
   const heads = [
     { label: 'Card' },
-    { label: 'Applies to' },
-    { label: 'Months' },
+    { label: 'Applies to', wide: true },
+    { label: 'Months', wide: true },
     { label: 'Price' },
     { label: 'Source', wide: true },
   ];
@@ -77,12 +77,15 @@ function Cards({ visit, cards }: { visit: Visit; cards: readonly ShownCard[] }) 
             <tr key={card.cardKey}>
               <th scope="row">
                 {card.name} {card.side === 'cost' ? <Badge tone="quiet">cost</Badge> : null}
+                <small class="narrow-only">
+                  {card.tenant ?? 'all tenants'}, from {card.fromPeriod}
+                </small>
               </th>
-              <td>
+              <td class="wide-only">
                 {card.tenant ?? 'all tenants'}
                 {card.workspace === null ? null : <small>{card.workspace}</small>}
               </td>
-              <td class="nowrap">
+              <td class="wide-only nowrap">
                 from {card.fromPeriod}
                 {card.toPeriod === null ? null : <small>to {card.toPeriod}</small>}
               </td>
@@ -117,8 +120,8 @@ function Cards({ visit, cards }: { visit: Visit; cards: readonly ShownCard[] }) 
 function Margin({ margins, hasCosts }: { margins: readonly MarginMonth[]; hasCosts: boolean }) {
   const heads = [
     { label: 'Month' },
-    { label: 'Revenue', number: true },
-    { label: 'Cost', number: true },
+    { label: 'Revenue', number: true, wide: true },
+    { label: 'Cost', number: true, wide: true },
     { label: 'Margin', number: true },
   ];
   return (
@@ -135,8 +138,8 @@ function Margin({ margins, hasCosts }: { margins: readonly MarginMonth[]; hasCos
                   <a href={`/months/${period}`}>{monthName(period)}</a>
                   {without === 0n ? null : <small>{formatInteger(without)} tenants without a margin</small>}
                 </th>
-                <td class="number">{amountText(revenue, currency)}</td>
-                <td class="number">{amountText(cost, currency)}</td>
+                <td class="number wide-only">{amountText(revenue, currency)}</td>
+                <td class="number wide-only">{amountText(cost, currency)}</td>
                 <td class={`number ${margin < 0n ? 'bad' : ''}`}>
                   {amountText(margin, currency)} {currency}
                   <small>{revenue > 0n ? `${((Number(margin) / Number(revenue)) * 100).toFixed(1)}%` : ''}</small>

@@ -3,7 +3,7 @@ import { applyRates } from '../../../operations/rates/apply-rates.ts';
 import type { RatesComparison } from '../../../operations/rates/compare-rates.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/columns.ts';
 import { ChangeForm } from '../shell/form.tsx';
-import { linkTo, monthName, signedMoney, tenantLink } from '../shell/formats.ts';
+import { linkTo, monthName, signedDecimal, signedMoney, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Card, Empty, Table, Tile } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
@@ -48,7 +48,9 @@ export function RatesPage({ visit, compared, applyPath }: RatesPageProps) {
       <div class="tiles">
         {months.slice(-1).map(({ period, currency, now, other, difference }) => (
           <Tile key={currency} label={`Difference in ${monthName(period)}`}>
-            <p class="figure">{signedMoney({ amount: difference, currency })}</p>
+            <p class="figure">
+              {signedDecimal(difference)} <span class="unit">{currency}</span>
+            </p>
             <p class="quiet">
               {formatDecimal(other)} instead of {formatDecimal(now)}
             </p>
@@ -135,7 +137,7 @@ function MonthTable({ label, months }: { label: string; months: RatesComparison[
 }
 
 const AMOUNT_HEADS = [
-  { label: 'Now', number: true },
+  { label: 'Now', number: true, wide: true },
   { label: 'With these cards', number: true },
   { label: 'Difference', number: true },
 ];
@@ -145,7 +147,7 @@ type AmountsProps = Pick<RatesComparison['months'][number], 'currency' | 'now' |
 function Amounts({ currency, now, other, difference }: AmountsProps) {
   return (
     <>
-      <td class="number">{formatDecimal(now)}</td>
+      <td class="number wide-only">{formatDecimal(now)}</td>
       <td class="number">{formatDecimal(other)}</td>
       <td class="number">{signedMoney({ amount: difference, currency })}</td>
     </>

@@ -122,8 +122,8 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
     { label: 'Cause' },
     { label: 'Ledger credits', number: true, wide: true },
     { label: 'Invoice credits', number: true, wide: true },
-    { label: 'Ledger', number: true },
-    { label: 'Invoice', number: true },
+    { label: 'Ledger', number: true, wide: true },
+    { label: 'Invoice', number: true, wide: true },
     { label: 'Difference', number: true },
   ];
   const note = rows.length < differing ? `the ${rows.length} largest of ${formatInteger(differing)}` : undefined;
@@ -141,8 +141,8 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
               <td>{KINDS[kind].label}</td>
               <td class="number wide-only">{row.ledger_credits === null ? '' : formatInteger(row.ledger_credits)}</td>
               <td class="number wide-only">{row.invoice_credits === null ? '' : formatInteger(row.invoice_credits)}</td>
-              <td class="number">{row.ledger_amount === null ? '' : formatDecimal(row.ledger_amount)}</td>
-              <td class="number">{row.invoice_amount === null ? '' : formatDecimal(row.invoice_amount)}</td>
+              <td class="number wide-only">{row.ledger_amount === null ? '' : formatDecimal(row.ledger_amount)}</td>
+              <td class="number wide-only">{row.invoice_amount === null ? '' : formatDecimal(row.invoice_amount)}</td>
               <td class="number">
                 {difference === null || currency === null ? '' : signedMoney({ amount: difference, currency })}
               </td>

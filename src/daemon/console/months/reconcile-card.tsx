@@ -106,10 +106,10 @@ function CompareForm({ visit, period, workspaces }: Omit<ReconcileCardProps, 're
       <FileField label="Invoices: CSV or Excel workbook, up to 16 MiB" accept=".csv,.txt,.tsv,.xlsx,.xlsm" />
       <Select
         name="preset"
-        label="Columns as written by"
+        label="Columns"
         value={value('preset')}
         choices={[
-          { value: '', label: 'Another system: name them below' },
+          { value: '', label: 'Named below' },
           ...Object.entries(PRESET_LABELS).map(([preset, label]) => ({ value: preset, label })),
         ]}
       />
