@@ -19,7 +19,7 @@ const ROWS: readonly Row[] = [
   ['all jumps notified', '', ({ jumps }) => share(jumps)],
   ['… before they happened', '', ({ before }) => share(before)],
   ['lead before it happened, median days', '>= 10', ({ leadDays }) => days(leadDays)],
-  ["intermittent tenants' usual jumps notified", 'few', ({ jumpsWithinHabit }) => share(jumpsWithinHabit)],
+  ['usual jumps of tenants with habits notified', 'few', ({ jumpsWithinHabit }) => share(jumpsWithinHabit)],
   ['`likely` that came true', '>= 85%', ({ likely }) => share(likely)],
   ...TENANT_KINDS.map((kind): Row => [`… ${kind}`, '', ({ likelyByKind }) => share(likelyByKind[kind])]),
   ['tenants notified in shared causes, true', '', ({ duringCauses }) => share(duringCauses)],

@@ -12,7 +12,7 @@ import {
 } from '../../long/alert-year/field/shared-causes.ts';
 import { type Tenant, tenant } from '../../long/alert-year/population.ts';
 import { createRandom } from '../../long/alert-year/random.ts';
-import { scoreMessages } from '../../long/alert-year/score/scorecard.ts';
+import { mustNotify, scoreMessages } from '../../long/alert-year/score/scorecard.ts';
 import type { SentAlert, SentMessage } from '../../long/alert-year/score/sent.ts';
 import { missedTargets, missedWithCause } from '../../long/alert-year/score/targets.ts';
 import { Truth } from '../../long/alert-year/score/truth.ts';
@@ -66,6 +66,17 @@ describe('a score of messages against final figures', () => {
     expect(truth.rises[0]).toMatchObject({ before: 31_000, final: 50_000, limit: 46_500 });
     // 10,000 credits in ten days, and 36,500 at 2,000 a day: on 29 April at 6:00, read at 8:00.
     expect(truth.rises[0]?.reachedMs).toBe(Date.parse('2026-04-29T08:00:00Z'));
+  });
+
+  test('requires no message about a tenant that returns to what it used before, and one about a tenant that exceeds it', () => {
+    const returning = [onDays('as-before', [40_000, 30_000, 0, 40_000]), onDays('more', [20_000, 20_000, 0, 40_000])];
+    const returned = worldOf([...returning, ...steadyOnes(4, 31_150)]);
+    const { rises } = new Truth(returned, readingsOf(returned));
+    expect(rises.map((rise) => [rise.tenant, rise.rule, rise.isByHabit, mustNotify(rise)])).toEqual([
+      ['more', 'jump', true, true],
+    ]);
+    const jumps = rises.map(({ before, limit }) => ({ before, limit }));
+    expect(jumps).toEqual([{ before: 0, limit: 30_000 }]);
   });
 
   test('counts jumps with a message, those that must have one, and the lead of those sent before they happened', () => {

@@ -78,9 +78,9 @@ export interface Judged {
   hasSeverity: boolean;
 }
 
-/** A jump or new spend that nobody may miss: material, the tenant's own, and for an intermittent tenant beyond its habit. */
-export function mustNotify({ isMaterial, isCommon, isBeyondHabit, kind }: Rise): boolean {
-  return isMaterial && !isCommon && (kind !== 'intermittent' || isBeyondHabit);
+/** A jump or new spend that nobody may miss: material, the tenant's own, and beyond the habits that the tenant may have. */
+export function mustNotify({ isMaterial, isCommon, isByHabit, isBeyondHabit }: Rise): boolean {
+  return isMaterial && !isCommon && (!isByHabit || isBeyondHabit);
 }
 
 /** Holds what a receiver got against what was true in the end. */
@@ -139,7 +139,7 @@ function scoreRise(
   } else {
     count(card.jumps, first !== undefined);
     if (isRequired) count(card.requiredJumps, first !== undefined);
-    if (kind === 'intermittent' && !rise.isBeyondHabit) count(card.jumpsWithinHabit, first !== undefined);
+    if (rise.isByHabit && !rise.isBeyondHabit) count(card.jumpsWithinHabit, first !== undefined);
   }
   if (isRequired && first === undefined) card.faults.push(`not sent: ${rule} ${figures}`);
   if (rule === 'jump' && first !== undefined) {

@@ -24,7 +24,9 @@ export interface Rise {
   reachedMs: number | null;
   /** The increase is a half percent of the workspace's previous month, or more. */
   isMaterial: boolean;
-  /** More than half again beyond the tenant's highest of the last three months with usage. */
+  /** By its habits the tenant is compared with the highest of its last three months with usage within a year. */
+  isByHabit: boolean;
+  /** A jump from that month, too. */
   isBeyondHabit: boolean;
   /** The whole workspace rose as much, so that one message about it covers the tenant. */
   isCommon: boolean;
@@ -42,7 +44,13 @@ const MIN_CREDITS = 1_000;
 const CRITICAL_SHARE = 0.005;
 /** Documented: from this factor of more than half of the tenants on, growth is called common. */
 const COMMON_GROWTH = 1.3;
+/** Documented: an intermittent tenant was active on fewer days of the previous month, or had as many pauses as long. */
+const MIN_ACTIVE_DAYS = 10;
+const MIN_HABITUAL_PAUSES = 2;
+const HABITUAL_PAUSE_DAYS = 14;
+/** Documented: it is compared with the highest of three months with usage within a year. */
 const HABIT_MONTHS = 3;
+const MAX_MONTHS_BACK = 12;
 const PAUSE_DAYS = 28;
 
 /** The final figures of a world, and what follows from the documentation for each month; shares no code with the program. */
@@ -138,14 +146,16 @@ export class Truth {
     const common = this.#commonGrowth(period);
     return [...this.#tenants.keys()].flatMap((tenant): Omit<Rise, 'reachedMs'>[] => {
       const [before, final] = [this.final(tenant, previous), this.final(tenant, period)];
-      const limit = this.limit(tenant, period) ?? MIN_CREDITS;
-      if (final < limit) return [];
       const habit = this.#highestOfHabit(tenant, period);
+      const isNew = before <= 0 && habit === null;
+      const limit = this.limit(tenant, period) ?? (habit === null ? MIN_CREDITS : limitFrom(habit));
+      if (final < limit) return [];
       return [
         {
-          ...{ tenant, period, before, final, limit, rule: before > 0 ? 'jump' : 'new_spend' },
+          ...{ tenant, period, before, final, limit, rule: isNew ? 'new_spend' : 'jump' },
           kind: this.kindOf(tenant, periodEndMs(period) - 1),
           isMaterial: this.isMaterial(tenant, period),
+          isByHabit: !isNew && (before <= 0 || this.#isIntermittentIn(tenant, period)),
           isBeyondHabit: habit === null || final >= limitFrom(habit),
           isCommon: before > 0 && common !== null && final < limitFrom(before * common),
         },
@@ -165,11 +175,27 @@ export class Truth {
     return middle >= COMMON_GROWTH ? middle : null;
   }
 
-  /** The highest of the last three months in which a tenant used anything; null where there are not three. */
+  /** The highest of the last three months with usage within a year; null without any. */
   #highestOfHabit(tenant: string, period: Period): number | null {
-    const used = [...(this.#finals.get(tenant) ?? [])].filter(([each, credits]) => each < period && credits > 0);
+    const earliest = addPeriods(period, -MAX_MONTHS_BACK);
+    const used = [...(this.#finals.get(tenant) ?? [])].filter(
+      ([each, credits]) => each >= earliest && each < period && credits > 0,
+    );
     const last = used.slice(-HABIT_MONTHS).map(([, credits]) => credits);
-    return last.length < HABIT_MONTHS ? null : Math.max(...last);
+    return last.length === 0 ? null : Math.max(...last);
+  }
+
+  /** Whether the documentation calls a tenant intermittent in a month, by its days before that month. */
+  #isIntermittentIn(tenant: string, period: Period): boolean {
+    const { calendar } = this.#world;
+    const daily = this.#tenants.get(tenant)?.daily ?? new Float64Array();
+    const previous = monthOf(calendar, addPeriods(period, -1));
+    const end = previous.firstDay + previous.length;
+    const active = daily.subarray(previous.firstDay, end).filter((credits) => credits > 0).length;
+    if (active < MIN_ACTIVE_DAYS) return true;
+    const activeDays = [...daily.subarray(0, end).entries()].flatMap(([day, credits]) => (credits > 0 ? [day] : []));
+    const pauses = activeDays.filter((day, place) => day - (activeDays[place - 1] ?? day) > HABITUAL_PAUSE_DAYS);
+    return pauses.length >= MIN_HABITUAL_PAUSES;
   }
 }
 
