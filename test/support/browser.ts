@@ -38,7 +38,12 @@ interface Message {
   error?: { message: string };
 }
 
-export type Look = (url: string, width: number, scheme?: 'light' | 'dark') => Promise<Looked>;
+export type Look = (
+  url: string,
+  width: number,
+  scheme?: 'light' | 'dark',
+  options?: { withoutScripts?: boolean },
+) => Promise<Looked>;
 
 interface Browser {
   look: Look;
@@ -112,7 +117,7 @@ async function launch(): Promise<Browser> {
       socket.send(JSON.stringify({ id: lastId, method, params, sessionId }));
     });
 
-  const look: Look = async (url, width, scheme = 'light') => {
+  const look: Look = async (url, width, scheme = 'light', { withoutScripts = false } = {}) => {
     const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
     onTestFinished(async () => {
       await call('Target.closeTarget', { targetId });
@@ -136,6 +141,7 @@ async function launch(): Promise<Browser> {
     await ask('Emulation.setDeviceMetricsOverride', size);
     const features = [{ name: 'prefers-color-scheme', value: scheme }];
     await ask('Emulation.setEmulatedMedia', { features });
+    if (withoutScripts) await ask('Emulation.setScriptExecutionDisabled', { value: true });
     await ask('Page.navigate', { url });
     await loaded;
     return {

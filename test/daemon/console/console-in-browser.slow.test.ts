@@ -108,7 +108,7 @@ describe('in a browser', { timeout: 400_000 }, () => {
     }[];
     const tenant = `/tenants/ws-1/${encodeURIComponent(HOSTILE)}`;
     const paths = ['/', '/alerts', `/alerts/${alert?.alert_id}`, '/alerts/silences', '/tenants', tenant];
-    paths.push('/months', '/months/2026-01', '/runs', '/system', '/alerts/alert_none', '/sign-in');
+    paths.push('/months', '/months/2026-01', '/money', '/runs', '/system', '/alerts/alert_none', '/sign-in');
     paths.push(
       '/report',
       '/report?workspace=ws-1',
