@@ -20,7 +20,7 @@ import type { ScenarioInput } from '../sandbox/world/scenario.ts';
 import { CliCommand, type CliContext, printProse, withStopSignal } from './shared/cli-context.ts';
 
 const STEP_TIMEOUT_MS = 30_000;
-const WORKSPACE = 'ws-demo';
+const DEMO_WORKSPACE = 'ws-demo';
 const JUMPING = 'blue-harbor';
 /** Credits per tenant in the first of the five months. */
 const DEMO_TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
@@ -53,7 +53,7 @@ async function runDemo(cli: CliContext, keep: boolean, stop: AbortSignal): Promi
     const receiver = await startReceiver();
     releasers.push(receiver.close);
     const port = await freePort();
-    const document = configuration(sandbox.url, receiver.url, port);
+    const document = demoConfiguration(sandbox.url, receiver.url, port);
     writeFileSync(join(folder, 'usage-ledger.yml'), document, { mode: 0o600 });
     cli.print(`Started a sandbox service with ${Object.keys(DEMO_TENANTS).length} tenants on ${sandbox.url}.`);
     cli.print(`Configuration and ledger: ${folder}`);
@@ -95,14 +95,14 @@ function scenario(nowMs: number): ScenarioInput {
       request_count: Math.round(base / (month === 4 ? 6 : 3.5)),
     })),
   );
-  return { workspaces: [{ id: WORKSPACE, api_key_id: 'ak_demo', secret_key: 'sk_demo_not_a_secret', usage }] };
+  return { workspaces: [{ id: DEMO_WORKSPACE, api_key_id: 'ak_demo', secret_key: 'sk_demo_not_a_secret', usage }] };
 }
 
-function configuration(serviceUrl: string, webhookUrl: string, port: number): string {
+function demoConfiguration(serviceUrl: string, webhookUrl: string, port: number): string {
   return `http:
   port: ${port}
 workspaces:
-  - id: ${WORKSPACE}
+  - id: ${DEMO_WORKSPACE}
     name: Demo
     base_url: ${serviceUrl}
     embed_url: ${serviceUrl}

@@ -119,7 +119,7 @@ export class TableBuilder {
 
   #lookForHeader(row: SourceRow): void {
     if (this.#candidates.length >= MAX_TITLE_ROWS) return;
-    const cells = textsOf(row);
+    const cells = cellTexts(row);
     const { required } = this.#request;
     this.#candidates.push({ line: row.line, cells });
     if (countMatches(cells, required) === required.length) {
@@ -145,7 +145,7 @@ export class TableBuilder {
   }
 
   #refuseSurplus(header: Header, row: SourceRow): void {
-    const texts = textsOf(row);
+    const texts = cellTexts(row);
     const last = texts.findLastIndex((text) => text.trim() !== '');
     if (last < header.cells.length) return;
     const { file, row: rowAt } = this.#places;
@@ -237,7 +237,7 @@ function cellText(row: SourceRow, index: number): string {
 }
 
 /** The texts up to the last cell that has one. */
-function textsOf(row: SourceRow): string[] {
+function cellTexts(row: SourceRow): string[] {
   if (!('get' in row.cells)) return [...row.cells];
   const width = Math.max(0, ...row.cells.keys()) + 1;
   return Array.from({ length: width }, (_, index) => cellText(row, index));

@@ -8,7 +8,7 @@ export interface ProxySettings {
 }
 
 /** Hosts that are never reached through a proxy: their traffic stays on this machine. */
-const THIS_MACHINE = 'localhost,127.0.0.1,[::1]';
+const LOCAL_NAMES = 'localhost,127.0.0.1,[::1]';
 
 /**
  * Returns the options of undici's `EnvHttpProxyAgent`. Plain http, which is for this machine only, always goes directly. A
@@ -24,7 +24,7 @@ export function proxyAgentOptions({ url, noProxy }: ProxySettings): {
   return {
     httpProxy: '',
     httpsProxy: url,
-    noProxy: everything ? '*' : `${noProxy},${THIS_MACHINE}`,
+    noProxy: everything ? '*' : `${noProxy},${LOCAL_NAMES}`,
     clientFactory: (origin, options) => new TunnelPool(origin, options),
   };
 }

@@ -44,7 +44,7 @@ export interface ReceiverDeps {
   ledgerId: string;
 }
 
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const MAX_RECEIVER_ANSWER_BYTES = 4 * 1024 * 1024;
 const MAX_SHOWN_CHARACTERS = 300;
 /** Retries of a read after status 429. */
 const MAX_READ_RETRIES = 10;
@@ -69,7 +69,7 @@ export class ReceiverHttp {
     const request = { method, url, headers: { 'user-agent': 'usage-ledger', ...headers }, body, signal };
     try {
       return await this.#client.send(request, async (response) => {
-        const text = await readText(response.body, MAX_ANSWER_BYTES);
+        const text = await readText(response.body, MAX_RECEIVER_ANSWER_BYTES);
         const { status, retryAfterMs } = response;
         return {
           status,

@@ -14,7 +14,7 @@ import {
   type S3Refusal,
 } from './refusals.ts';
 
-const MAX_ATTEMPTS = 5;
+const MAX_S3_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, maxMs: 8000 };
 /**
  * Timeout of a response: a part of 8 MiB over a slow line takes minutes, and so does the assembly of a large object.
@@ -70,7 +70,7 @@ export class S3Client {
 
   /** Sends a request with retries. Throws S3Error, or the signal's reason. */
   async send<T>(request: S3Request, read: ReadResponse<T>): Promise<T> {
-    const { clock, signal, attempts = MAX_ATTEMPTS } = this.#connection;
+    const { clock, signal, attempts = MAX_S3_ATTEMPTS } = this.#connection;
     for (let failures = 0; ; failures += 1) {
       try {
         return await this.#sendOnce(request, read);

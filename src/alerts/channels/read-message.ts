@@ -43,7 +43,7 @@ function alertMessage(notification: Payload, text: MessageText, alert: Facts): M
   return {
     ...NOTHING_MORE,
     ...text,
-    kind: kindOf(notification),
+    kind: messageKindOf(notification),
     event: eventOf(notification),
     links: { open: linkOf(notification.link), acknowledge: linkOf(notification.acknowledge_link) },
     command: `usage-ledger alerts explain ${alert.alert_id}`,
@@ -54,7 +54,7 @@ function alertMessage(notification: Payload, text: MessageText, alert: Facts): M
 
 function groupMessage(notification: Payload, text: MessageText, items: readonly Payload[]): Message {
   const members = items.flatMap((item) => alertOf(item) ?? []);
-  const kind = items[0] === undefined ? 'summary' : kindOf(items[0]);
+  const kind = items[0] === undefined ? 'summary' : messageKindOf(items[0]);
   const id = unlinked(String(notification.notification_id));
   return {
     ...NOTHING_MORE,
@@ -68,7 +68,7 @@ function groupMessage(notification: Payload, text: MessageText, items: readonly 
 }
 
 function dailyMessage(notification: Payload, text: MessageText, items: readonly Payload[]): Message {
-  const lines = items.map((item) => `${kindOf(item)}: ${payloadText(item).title}`);
+  const lines = items.map((item) => `${messageKindOf(item)}: ${payloadText(item).title}`);
   return {
     ...NOTHING_MORE,
     ...text,
@@ -107,7 +107,7 @@ function alertOf(notification: Payload): Facts | null {
   return ours && typeof evidence === 'object' && evidence !== null ? (notification as unknown as Facts) : null;
 }
 
-function kindOf({ state, severity }: Payload): MessageKind {
+function messageKindOf({ state, severity }: Payload): MessageKind {
   return state === 'resolved' ? 'closed' : severity === 'critical' ? 'critical' : 'warning';
 }
 

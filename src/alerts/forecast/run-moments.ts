@@ -32,16 +32,16 @@ interface NearReadings {
   later: LastRead | null;
 }
 
-interface AppliedRun {
+interface TimedRun {
   runKey: number;
   atMs: number;
 }
 
 export interface RunTimes {
   /** Returns the last run before a moment; among the latest runs the order of the chain decides. */
-  before(atMs: number): AppliedRun | undefined;
+  before(atMs: number): TimedRun | undefined;
   /** Returns the first run after a given run that ended between two moments. */
-  after(runKey: number, fromMs: number, toMs: number): AppliedRun | undefined;
+  after(runKey: number, fromMs: number, toMs: number): TimedRun | undefined;
   lastEntryId(runKey: number): number;
 }
 
@@ -61,7 +61,7 @@ export function runTimesOf(history: LedgerDb, workspaceKey: number): RunTimes {
   );
   const after = run(columns, 'run_key > ? AND finished_at > ? AND finished_at < ? ORDER BY finished_at');
   const lastEntry = run(last, 'run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC').pluck();
-  const toRun = (row: unknown): AppliedRun | undefined => {
+  const toRun = (row: unknown): TimedRun | undefined => {
     const found = row as { runKey: number; finishedAt: string } | undefined;
     return found && { runKey: found.runKey, atMs: Date.parse(found.finishedAt) };
   };
@@ -111,7 +111,7 @@ export class RunMoments {
   readonly #nowMs: number;
   readonly #runs: RunTimes;
   /** A moment before the first run, and the first run: later calls for earlier moments need no look-up. */
-  #untouched: { byMs: number; first: AppliedRun | undefined } = { byMs: Number.NEGATIVE_INFINITY, first: undefined };
+  #untouched: { byMs: number; first: TimedRun | undefined } = { byMs: Number.NEGATIVE_INFINITY, first: undefined };
 
   constructor(runs: RunTimes, nowMs: number) {
     this.#nowMs = nowMs;
@@ -132,7 +132,7 @@ export class RunMoments {
     return { earlier: this.#lastReadBy(run), later };
   });
 
-  #lastReadBy({ runKey, atMs }: AppliedRun): LastRead {
+  #lastReadBy({ runKey, atMs }: TimedRun): LastRead {
     return { atMs, lastEntryId: this.#runs.lastEntryId(runKey) };
   }
 }

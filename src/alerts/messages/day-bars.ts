@@ -15,7 +15,7 @@ export interface DayBars {
 /** Characters for a day with unknown usage, and for a day without usage. */
 const UNKNOWN_USAGE_MARK = '·';
 const NO_USAGE_MARK = '_';
-const LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+const BAR_LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /** Draws the previous and the current month as bars, in this order. `highest` is the day that sets the scale. */
 export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]; highest: number } {
@@ -45,5 +45,7 @@ export function legendOf(rows: readonly DayBars[]): string {
 
 function barOf(rate: number | null, highest: number): string {
   if (rate === null) return UNKNOWN_USAGE_MARK;
-  return rate <= 0 ? NO_USAGE_MARK : (LEVELS[Math.round((rate / highest) * (LEVELS.length - 1))] ?? NO_USAGE_MARK);
+  return rate <= 0
+    ? NO_USAGE_MARK
+    : (BAR_LEVELS[Math.round((rate / highest) * (BAR_LEVELS.length - 1))] ?? NO_USAGE_MARK);
 }

@@ -65,7 +65,7 @@ export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams
 const { placeholder } = sql;
 
 /** Condition for a workspace, or with null for the whole ledger. */
-const isOfWorkspace = sql`${alerts.workspaceKey} IS ${placeholder('workspaceKey')}`;
+const isAlertOfWorkspace = sql`${alerts.workspaceKey} IS ${placeholder('workspaceKey')}`;
 
 const alertOfSubject = prepared((db) =>
   db
@@ -95,7 +95,7 @@ const inhibitingAlerts = prepared((db) => {
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, isOpenAlert, mayExplain))
+    .where(and(isAlertOfWorkspace, isOpenAlert, mayExplain))
     .orderBy(asc(alerts.alertKey));
 });
 
@@ -128,7 +128,7 @@ const alertsToEvaluate = prepared((db) => {
   return db
     .select()
     .from(alerts)
-    .where(and(isOfWorkspace, or(isOpenAlert, isNotifiedOrDue)))
+    .where(and(isAlertOfWorkspace, or(isOpenAlert, isNotifiedOrDue)))
     .orderBy(asc(alerts.alertKey));
 });
 

@@ -54,7 +54,7 @@ export interface Letterhead {
   language: 'en' | 'de';
 }
 
-interface StatementHead {
+interface DocumentHead {
   header: PeriodLeaf;
   state: 'open' | 'settling' | 'closed';
   asOf: string | null;
@@ -67,7 +67,7 @@ interface StatementHead {
   letterhead?: Letterhead | null;
 }
 
-export interface StatementInput extends StatementHead {
+export interface StatementInput extends DocumentHead {
   tenants: readonly StatementTenant[];
 }
 
@@ -129,7 +129,7 @@ export function statementOfTenant(
 }
 
 /** Builds the parts of the document before and after the tenants. */
-export function documentFrame(head: StatementHead, sums: StatementSums) {
+export function documentFrame(head: DocumentHead, sums: StatementSums) {
   const { header, proof } = head;
   return {
     begin: {

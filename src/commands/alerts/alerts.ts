@@ -149,7 +149,7 @@ function alertLines(
   const since = (first_fired_at ?? '').slice(0, 10).padEnd(10);
   const room = Math.max(20, width - ALERT_INDENT.length);
   const text = inertText(isOnePlace ? localSummary(alert) : alert.summary);
-  const size = sizeText(alert);
+  const size = stakeText(alert);
   const line = `${alert_id}  ${size}`.trimEnd();
   const details = [...(textWidth(line) <= room ? [line] : [alert_id, size]), mutedWords(alert.muted_because) ?? ''];
   return [
@@ -167,7 +167,7 @@ function alertStyle({ state, severity }: ListedAlert): CellStyle {
   return state !== 'firing' ? 'dim' : severity === 'critical' ? 'red' : 'yellow';
 }
 
-function sizeText({ at_stake_credits: credits, at_stake_money: money, ...alert }: SummarizedAlert): string {
+function stakeText({ at_stake_credits: credits, at_stake_money: money, ...alert }: SummarizedAlert): string {
   if (credits === null || credits === 0n) return '';
   const cost = money === null ? '' : ` (${formatAlertMoney(money)})`;
   const end = alert.at_stake_by_month_end ? ' by month end' : '';

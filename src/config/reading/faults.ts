@@ -23,7 +23,7 @@ export function schemaFaults(issues: readonly Issue[], document: unknown): Confi
     const value = valueAt(document, issue.path);
     const scalar = typeof value === 'number' || typeof value === 'boolean';
     const unquoted = issue.code === 'invalid_type' && issue.expected === 'string' && scalar;
-    const suggestion = isChoice(issue) ? meantBy(value, choicesOf(issue)) : undefined;
+    const suggestion = isChoice(issue) ? meantBy(value, possibleValues(issue)) : undefined;
     const customHint = issue.code === 'custom' ? issue.params?.hint : undefined;
     const hint = unquoted
       ? QUOTE_IT
@@ -61,7 +61,7 @@ function describeIssue(issue: Issue, value: unknown): string {
       return `must be at most ${issue.maximum}`;
     case 'invalid_value':
     case 'invalid_union':
-      return `must be one of ${choicesOf(issue).map(String).join(', ')}`;
+      return `must be one of ${possibleValues(issue).map(String).join(', ')}`;
     default:
       return 'is not valid';
   }
@@ -73,7 +73,7 @@ function isChoice(issue: Issue): issue is ChoiceIssue {
   return issue.code === 'invalid_value' || issue.code === 'invalid_union';
 }
 
-function choicesOf(issue: ChoiceIssue): readonly unknown[] {
+function possibleValues(issue: ChoiceIssue): readonly unknown[] {
   if (issue.code === 'invalid_value') return issue.values;
   return 'options' in issue ? (issue.options ?? []) : [];
 }

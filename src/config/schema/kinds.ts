@@ -105,7 +105,7 @@ type MergedIntersections<T> = T extends (infer Item)[]
       ? { [Key in keyof T]: MergedIntersections<T[Key]> }
       : T;
 
-type Field<Settings, Key> = Key extends keyof Settings ? MergedIntersections<Settings[Key]> : never;
+type SchemaField<Settings, Key> = Key extends keyof Settings ? MergedIntersections<Settings[Key]> : never;
 
 /**
  * Resolves to `Interface` if the settings have exactly its properties at any depth, else to the properties that differ.
@@ -114,9 +114,12 @@ export type Exactly<Interface, Settings> =
   Same<MergedIntersections<Interface>, MergedIntersections<Settings>> extends true
     ? Interface
     : {
-        [Key in keyof Interface | keyof Settings as Same<Field<Interface, Key>, Field<Settings, Key>> extends true
+        [Key in keyof Interface | keyof Settings as Same<
+          SchemaField<Interface, Key>,
+          SchemaField<Settings, Key>
+        > extends true
           ? never
-          : Key]: { differs: Field<Interface, Key> };
+          : Key]: { differs: SchemaField<Interface, Key> };
       };
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;

@@ -15,7 +15,7 @@ export type FileFormat = keyof typeof TYPES;
 export type AnswerFormat = FileFormat | 'json';
 
 const FILE_FORMATS = Object.keys(TYPES) as FileFormat[];
-const FORMATS: readonly AnswerFormat[] = ['json', ...FILE_FORMATS];
+const OFFERED_FORMATS: readonly AnswerFormat[] = ['json', ...FILE_FORMATS];
 
 /** Returns the formats in which an operation can answer. */
 export function formatsOf(operation: Operation): readonly AnswerFormat[] {
@@ -37,7 +37,7 @@ export function mediaTypeOf(format: FileFormat): string {
 export function requestedFormat(operation: Operation, parameter: unknown, accept: string): AnswerFormat {
   const offered = formatsOf(operation);
   if (parameter !== undefined) {
-    const format = FORMATS.find((known) => known === parameter);
+    const format = OFFERED_FORMATS.find((known) => known === parameter);
     if (format !== undefined && offered.includes(format)) return format;
     throw notAcceptable(operation, JSON.stringify(parameter), offered);
   }

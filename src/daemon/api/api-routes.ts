@@ -231,7 +231,7 @@ class Answers {
 
   #isCurrent(request: FastifyRequest, reply: FastifyReply): boolean {
     const header = request.headers['if-none-match'];
-    const etag = header === undefined ? null : this.#tags.current(urlOf(request));
+    const etag = header === undefined ? null : this.#tags.current(requestUrl(request));
     if (etag === null || !isListed(header, etag)) return false;
     reply.code(304).header('etag', etag).header('cache-control', CACHING).send();
     return true;
@@ -239,7 +239,7 @@ class Answers {
 
   #send({ request, reply }: Asked, { document, snapshot, version }: Answer & { version: number }): FastifyReply {
     const { context } = this.#options;
-    const etag = this.#tags.remember(urlOf(request), context.redact(renderJson(document)), version);
+    const etag = this.#tags.remember(requestUrl(request), context.redact(renderJson(document)), version);
     reply.header('etag', etag).header('cache-control', CACHING);
     if (isListed(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
@@ -253,6 +253,6 @@ function asFile(reply: FastifyReply, name: string, format: FileFormat): FastifyR
   return reply.header('content-disposition', `attachment; filename="${name.replaceAll('.', '-')}.${format}"`);
 }
 
-function urlOf({ url }: FastifyRequest): string {
+function requestUrl({ url }: FastifyRequest): string {
   return url;
 }

@@ -44,7 +44,7 @@ export async function makeSheetFile({ format, name, pieces, columns, signal }: S
   try {
     const rowsPath = join(folder, 'rows');
     const path = join(folder, `sheet.${format}`);
-    await writePieces(rowsPath, pieces);
+    await writeRowPieces(rowsPath, pieces);
     const plain = columns().map(plainColumn);
     await runThread({ rowsPath, path, format, name, columns: plain }, signal);
     const stream = createReadStream(path);
@@ -56,7 +56,7 @@ export async function makeSheetFile({ format, name, pieces, columns, signal }: S
   }
 }
 
-async function writePieces(path: string, pieces: AsyncIterable<string>): Promise<void> {
+async function writeRowPieces(path: string, pieces: AsyncIterable<string>): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
     for await (const piece of pieces) await file.write(piece);

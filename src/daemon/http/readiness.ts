@@ -33,7 +33,7 @@ export function readiness(probe: HealthProbe): Readiness {
 }
 
 function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null {
-  const health = healthOf(probe);
+  const health = publishHealthOf(probe);
   if (health === null) return null;
   return {
     position: health.position,
@@ -45,7 +45,7 @@ function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null
 }
 
 /** Returns null if the ledger is not published or cannot be read; the latter is a fault of its own. */
-function healthOf({ publishing }: HealthProbe): PublishHealth | null {
+function publishHealthOf({ publishing }: HealthProbe): PublishHealth | null {
   try {
     return publishing();
   } catch {
@@ -65,7 +65,7 @@ export function readinessFaults(probe: HealthProbe): ReadinessFault[] {
   if (unwritable !== null) {
     faults.push({ code: 'ledger_unwritable', message: `cannot write the ledger: ${unwritable}` });
   }
-  const publishing = healthOf(probe);
+  const publishing = publishHealthOf(probe);
   if (publishing?.unready === true) {
     const why = publishing.fault === null ? '' : `: ${publishing.fault.message}`;
     faults.push({ code: 'publish_stale', message: `the Postgres copy is out of date${why}` });

@@ -91,18 +91,18 @@ export async function callTool(
 ): Promise<CallToolResult> {
   try {
     const { document, note } = await host.withScope(signal, (scope) => answer(operation, scope, given));
-    return { content: [...textOf(jsonText(document), host), ...(note === null ? [] : textOf(note, host))] };
+    return { content: [...toolText(jsonText(document), host), ...(note === null ? [] : toolText(note, host))] };
   } catch (error) {
     const { status, code, detail, hint, errors } = problemOf(error);
     if (status === 500) {
       const stack = error instanceof Error ? error.stack : undefined;
       host.logger.error({ tool: tool.name, stack }, 'a tool failed');
     }
-    return { isError: true, content: textOf(jsonText({ code, detail, hint, errors }), host) };
+    return { isError: true, content: toolText(jsonText({ code, detail, hint, errors }), host) };
   }
 }
 
-function textOf(text: string, { redact }: ToolHost): { type: 'text'; text: string }[] {
+function toolText(text: string, { redact }: ToolHost): { type: 'text'; text: string }[] {
   return [{ type: 'text', text: redact(text) }];
 }
 

@@ -78,7 +78,7 @@ export interface PageData extends PageAlerts {
 
 const NO_TOTALS = { tenants: 0, credits: 0n };
 
-interface MonthRow {
+interface WorkspaceMonthRow {
   period: string;
   period_key: bigint;
   closed_seq: bigint | null;
@@ -103,7 +103,7 @@ export function readPageData(
   const workspace = findWorkspace(connection, workspaceId);
   if (workspace === undefined) return null;
   // The join reads each month once; the view alone would read it once per figure.
-  const found = all<MonthRow>(
+  const found = all<WorkspaceMonthRow>(
     `SELECT v.period, p.period_key, p.closed_seq, v.state, v.complete, v.as_of
      FROM finance_period_totals v JOIN periods p ON p.period = v.period AND p.workspace_key = ?
      WHERE v.workspace_id = ? AND v.period <= ? ORDER BY v.period DESC LIMIT ${SHOWN_MONTHS}`,
@@ -175,7 +175,7 @@ export function readPageData(
   };
 }
 
-function moneyByMonth(connection: LedgerDb, months: readonly (MonthRow | null)[]): PageData['money'] {
+function moneyByMonth(connection: LedgerDb, months: readonly (WorkspaceMonthRow | null)[]): PageData['money'] {
   const sumsOf = moneySums(connection);
   const sums = months.map((month) => (month === null ? [] : sumsOf(month.period_key)));
   const currencies = [...new Set(sums.flat().map(({ currency }) => currency))].sort();
@@ -185,8 +185,12 @@ function moneyByMonth(connection: LedgerDb, months: readonly (MonthRow | null)[]
   });
 }
 
-function dailyCredits(connection: LedgerDb, last: MonthRow, before: MonthRow | null): PageData['days'] {
-  const seriesOf = (month: MonthRow | null): (bigint | null)[] => {
+function dailyCredits(
+  connection: LedgerDb,
+  last: WorkspaceMonthRow,
+  before: WorkspaceMonthRow | null,
+): PageData['days'] {
+  const seriesOf = (month: WorkspaceMonthRow | null): (bigint | null)[] => {
     const days: (bigint | null)[] = Array.from({ length: 31 }, () => null);
     if (month === null) return days;
     const rows = creditsByDay(connection, month);

@@ -152,13 +152,13 @@ async function gunzipWithin(packed: Buffer, maxBytes: number, lease: PageLease |
     if (announced <= SMALL_RESPONSE_BYTES)
       return [await inflate(packed, { maxOutputLength: Math.min(SMALL_RESPONSE_BYTES, maxBytes) })];
   } catch (error) {
-    if (!isTooLarge(error)) throw unpackFault(error);
+    if (!isOverLimit(error)) throw unpackFault(error);
   }
   await lease?.grow();
   try {
     return [await inflate(packed, { maxOutputLength: maxBytes })];
   } catch (error) {
-    throw isTooLarge(error) ? tooLong(maxBytes) : unpackFault(error);
+    throw isOverLimit(error) ? tooLong(maxBytes) : unpackFault(error);
   }
 }
 
@@ -166,7 +166,7 @@ function receiveErrorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-function isTooLarge(error: unknown): boolean {
+function isOverLimit(error: unknown): boolean {
   return receiveErrorCode(error) === 'ERR_BUFFER_TOO_LARGE';
 }
 

@@ -11,7 +11,7 @@ import { clear, holds, UNDECIDED } from '../judgement.ts';
 import type { Detection, RuleResult } from '../rule.ts';
 
 /** Revenue and cost of a tenant, in one currency. */
-interface Margin {
+interface TenantMargin {
   currency: string;
   revenueMinor: bigint;
   costMinor: bigint;
@@ -82,7 +82,7 @@ function extrapolate(credits: bigint, { over, lengthMs, elapsedMs }: PeriodPhase
 }
 
 /** Computes the margin; null without both prices in one currency. Requests grow in proportion to credits. */
-function marginAt(context: RuleContext, { tenantId, period, current }: Used, credits: bigint): Margin | null {
+function marginAt(context: RuleContext, { tenantId, period, current }: Used, credits: bigint): TenantMargin | null {
   const requests = current.credits <= 0n ? current.requests : (current.requests * credits) / current.credits;
   const price = context.priceOf?.(tenantId, period, credits, requests) ?? null;
   const cost = costsOf(context)(tenantId, period, credits, requests);
@@ -90,10 +90,10 @@ function marginAt(context: RuleContext, { tenantId, period, current }: Used, cre
   return { currency: price.currency, revenueMinor: price.amountMinor, costMinor: cost.amountMinor };
 }
 
-function isLoss(margin: Margin | null): boolean {
+function isLoss(margin: TenantMargin | null): boolean {
   return margin !== null && margin.revenueMinor < margin.costMinor;
 }
 
-function words({ currency, revenueMinor, costMinor }: Margin): string {
+function words({ currency, revenueMinor, costMinor }: TenantMargin): string {
   return `pays ${formatMinor(revenueMinor, currency)} and costs ${formatMinor(costMinor, currency)} ${currency}`;
 }

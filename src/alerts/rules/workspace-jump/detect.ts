@@ -62,7 +62,7 @@ function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: Op
 /** Number of tenants around the median that are forecast to estimate it. */
 const AROUND_MIDDLE = 11;
 /** Smaller growth is ordinary variation. */
-const MIN_GROWTH = 1.3;
+const MIN_COMMON_GROWTH = 1.3;
 
 const middleTenants =
   preparedSql(`SELECT base.tenant_key AS tenantKey, coalesce(cur.credits_used, 0) * 1.0 / base.credits_used AS soFar,
@@ -93,5 +93,5 @@ function commonGrowth(
   });
   const growth = growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;
   const tenths = Math.floor(growth * 10) / 10;
-  return tenths >= MIN_GROWTH ? tenths : null;
+  return tenths >= MIN_COMMON_GROWTH ? tenths : null;
 }

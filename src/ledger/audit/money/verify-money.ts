@@ -32,7 +32,7 @@ export function checkMoney(connection: LedgerDb): Fault[] {
     if (faults.length < FAULTS_PER_CHECK) faults.push(fault('money', message));
   };
   for (const period of priced) {
-    const cards = cardsOf(connection, period);
+    const cards = pricingCards(connection, period);
     for (const message of chargeFaults(connection, period, cards)) add(message);
     for (const { tenantId, message } of checkSums(connection, { ...period, cards })) {
       add(`${describeKey(tenantId, period)} ${message}`);
@@ -50,7 +50,7 @@ export function checkMoney(connection: LedgerDb): Fault[] {
 }
 
 /** Returns the cards of a workspace's period: those of its close, or while it is open those in force. */
-function cardsOf(connection: LedgerDb, period: BookedPeriod): StoredCard[] {
+function pricingCards(connection: LedgerDb, period: BookedPeriod): StoredCard[] {
   const { closedSeq } = period;
   return ofPeriod(closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq), period);
 }

@@ -7,7 +7,7 @@ interface Remedy {
 }
 
 /** Remedies by prefix of the SQLite result code. The first match applies, so longer prefixes come first. */
-const REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
+const SQLITE_REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
   ['SQLITE_BUSY', remedy('ledger_busy', true, 'another process is writing to the ledger; the operation is retried')],
   ['SQLITE_FULL', remedy('ledger_disk', true, 'free space on the disk of the ledger; nothing was changed')],
   [
@@ -46,7 +46,7 @@ const REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = [
 export function ledgerErrorOf(error: unknown): LedgerError | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   const code = String(error.code);
-  const found = REMEDIES.find(([prefix]) => code.startsWith(prefix))?.[1];
+  const found = SQLITE_REMEDIES.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (found === undefined) return null;
   return new LedgerError(found.code, error.message, { retryable: found.retryable, hint: found.hint, cause: error });
 }
