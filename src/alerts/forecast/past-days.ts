@@ -59,7 +59,11 @@ export const MIN_ACTIVE_DAYS = 10;
 
 /** Returns the number of days with usage between two moments, in days before now. */
 export function activeDaysIn(days: readonly number[], from: number, to: number): number {
-  return days.slice(Math.max(0, Math.floor(from)), Math.ceil(to)).filter((credits) => credits > 0).length;
+  let active = 0;
+  for (let day = Math.max(0, Math.floor(from)); day < Math.min(days.length, Math.ceil(to)); day += 1) {
+    if ((days[day] ?? 0) > 0) active += 1;
+  }
+  return active;
 }
 
 export function sum(values: readonly number[]): number {

@@ -144,28 +144,41 @@ function lastingLevel(levels: readonly number[], day: number, level: number): nu
  * if fewer than ten tenants have enough history.
  */
 function medianChangeOf(base: readonly (readonly number[])[], day: number, weeks: 'before' | 'after'): DayChange {
-  const changes = base.flatMap((days) => {
-    const from = weeks === 'before' ? day + 1 : day - MIN_DAYS_READ;
-    const to = from + MIN_DAYS_READ;
-    if (from < 0 || to > days.length || activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS) return [];
-    const weekday: number[] = [];
-    for (let week = 1; week <= USUAL_WEEKS; week += 1) {
-      const credits = days[weeks === 'before' ? day + week * WEEK_DAYS : day - week * WEEK_DAYS];
-      if (credits !== undefined) weekday.push(credits);
-    }
-    const usual = median(weekday);
+  const changes: number[] = [];
+  for (const days of base) {
     const used = days[day] ?? 0;
     // Idle days are left out, because they have no ratio and depend on each tenant's habits.
-    return usual <= 0 || used <= 0 ? [] : [Math.log(used / usual)];
-  });
+    const usual = used <= 0 ? 0 : usualAround(days, day, weeks);
+    if (usual > 0) changes.push(Math.log(used / usual));
+  }
   if (changes.length < MIN_TENANTS) return { level: 0, error: 0 };
   const level = median(changes);
   const deviation = sum(changes.map((change) => Math.abs(change - level))) / changes.length;
   return { level, error: (ERROR_OF_MEDIAN * deviation) / Math.sqrt(changes.length) };
 }
 
+/** Returns the median of the same weekday in the weeks before or after a day; 0 with too little usage around it. */
+function usualAround(days: readonly number[], day: number, weeks: 'before' | 'after'): number {
+  const from = weeks === 'before' ? day + 1 : day - MIN_DAYS_READ;
+  const to = from + MIN_DAYS_READ;
+  if (from < 0 || to > days.length || activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS) return 0;
+  const weekday: number[] = [];
+  for (let week = 1; week <= USUAL_WEEKS; week += 1) {
+    const credits = days[weeks === 'before' ? day + week * WEEK_DAYS : day - week * WEEK_DAYS];
+    if (credits !== undefined) weekday.push(credits);
+  }
+  return median(weekday);
+}
+
+/** Sorts by insertion: it is called for each tenant and day with eight values. */
 function median(values: number[]): number {
-  const ascending = values.sort((a, b) => a - b);
-  const half = ascending.length / 2;
-  return ((ascending[Math.floor(half)] ?? 0) + (ascending[Math.ceil(half) - 1] ?? 0)) / 2;
+  for (let place = 1; place < values.length; place += 1) {
+    const value = values[place] as number;
+    let before = place - 1;
+    for (; before >= 0 && (values[before] as number) > value; before -= 1)
+      values[before + 1] = values[before] as number;
+    values[before + 1] = value;
+  }
+  const half = values.length / 2;
+  return ((values[Math.floor(half)] ?? 0) + (values[Math.ceil(half) - 1] ?? 0)) / 2;
 }
