@@ -49,7 +49,7 @@ function configFindings({ faults }: ConfigError): DoctorFinding[] {
 
 /**
  * Examines configuration, services, ledger, files, Redis and pm2. `probe` tests each service with about ten requests.
- * The daemon never calls it: a folder that a setting names may be on a mount that hangs.
+ * The daemon calls it in a process only: a folder that a setting names may be on a mount that hangs.
  */
 export async function examine(
   { config, clock, redact }: Pick<Context, 'config' | 'clock' | 'redact'>,
