@@ -124,6 +124,25 @@ describe('hostile text', { timeout: 600_000 }, () => {
     for (const path of paths) await expectInert(await look(`${url}${path}`, 360), url, path);
   });
 
+  it('is shown as text where it names an uploaded file', async () => {
+    const { signIn } = await serveConsole(await hostileWorld());
+    const visitor = await signIn('finance');
+    const text = 'customer,net\nwhale,1.00\n';
+    for (const name of HOSTILE_TEXTS) {
+      const fields = { workspace: 'ws-1', tenant_column: 'customer', amount_column: 'net' };
+      const answer = await visitor.upload('/months/2026-01/reconcile', fields, { name, text });
+      const { status, body } = await visitor.get(answer.headers.location ?? '');
+      expect([name, answer.status, status]).toEqual([name, 303, 200]);
+      expect(answer.headers.location).toMatch(/\/reconcile\/[\w-]+$/);
+      const own = body.replaceAll(/<script type="module" src="\/console\/\w+\/console\.js"><\/script>/g, '');
+      expect([name, /<(?:script|img|iframe|base|meta http)/i.test(own), ACTIVE.test(body)]).toEqual([
+        name,
+        false,
+        false,
+      ]);
+    }
+  });
+
   it('is data in every download', async () => {
     const world = await hostileWorld();
     await run(world, 'close', '2026-01', '--workspace', 'ws-1', '--force', '--by', 'Ada', '--note', 'test');
