@@ -129,10 +129,7 @@ interface StoredFacts extends Pick<ListedAlert, 'tenant_name' | 'feedback'> {
   basis: string | null;
 }
 
-function sidesOf(
-  row: AlertRow,
-  { read_at: readAt, basis }: Pick<StoredFacts, 'read_at' | 'basis'>,
-): StakeSides | null {
+function sidesOf(row: AlertRow, { read_at: readAt, basis }: Pick<StoredFacts, 'read_at' | 'basis'>): StakeSides | null {
   const { previous_credits: previous, current_credits: current, threshold } = row;
   if (current === null) return null;
   const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
