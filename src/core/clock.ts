@@ -63,6 +63,19 @@ export function nextTurn(): Promise<void> {
 }
 
 /**
+ * Returns a function that lets other work run, such as an answer to a request, once `ms` have passed since the last time.
+ * For loops of many small steps: a turn for each of them would take longer than the steps.
+ */
+export function pauseEvery(ms: number, { monotonic }: Pick<Clock, 'monotonic'> = systemClock): () => Promise<void> {
+  let sinceMs = monotonic();
+  return async () => {
+    if (monotonic() - sinceMs < ms) return;
+    await nextTurn();
+    sinceMs = monotonic();
+  };
+}
+
+/**
  * Formats a time as ISO-8601 UTC with milliseconds, such as `2026-02-28T23:59:59.000Z`. The ledger stores every time in
  * this form.
  */

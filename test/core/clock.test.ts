@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { every, sleep, systemClock } from '../../src/core/clock.ts';
+import { every, pauseEvery, sleep, systemClock } from '../../src/core/clock.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
 
 test("a wait longer than Node's timer limit does not end immediately", async () => {
@@ -35,4 +35,20 @@ test('an interval calls back until it is cancelled, also from inside its own cal
   await clock.advance(1_000);
   expect(at).toEqual([100, 200, 300]);
   expect(clock.waiting).toBe(0);
+});
+
+test('a long loop lets other work run whenever its time is up, and not between', async () => {
+  let nowMs = 0;
+  const pause = pauseEvery(5, { monotonic: () => nowMs });
+  const turns: number[] = [];
+  for (const stepMs of [4, 4, 4, 0]) {
+    let hasTurned = false;
+    setImmediate(() => (hasTurned = true));
+    nowMs += stepMs;
+    await pause();
+    if (hasTurned) turns.push(nowMs);
+    // What waits for a turn of this step must not count for the next one.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(turns).toEqual([8]);
 });

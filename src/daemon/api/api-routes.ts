@@ -28,7 +28,7 @@ import { inputReader, type PageInput } from './read-input.ts';
 import { readUpload, UPLOAD_LIMITS } from './read-upload.ts';
 import { REFERENCE_POLICY, referencePage } from './reference-page.tsx';
 import { RowStreams } from './row-stream.ts';
-import { SlowReads } from './slow-reads.ts';
+import type { SlowReads } from './slow-reads.ts';
 
 export const API_PATH = '/api/v1';
 /** Limit of requests for each caller. A stream counts as one request, and so does a page. */
@@ -45,6 +45,10 @@ export interface ApiOptions {
   enqueueSync: EnqueueSync;
 }
 
+interface ServedApi extends ApiOptions {
+  slowReads: SlowReads;
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The owner of the request's token; null on paths that need no token. */
@@ -56,11 +60,11 @@ declare module 'fastify' {
  * Serves the operations below `/api/v1`, their description at `/api/openapi.json`, a reference at `/api`, and the
  * tools of `/mcp`. The server has already checked the host and the token.
  */
-export async function addApi(app: FastifyInstance, options: ApiOptions): Promise<void> {
+export async function addApi(app: FastifyInstance, options: ServedApi): Promise<void> {
   await app.register(serveApi, options);
 }
 
-const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
+const serveApi: FastifyPluginAsync<ServedApi> = async (api, options) => {
   await api.register(rateLimit, {
     max: options.requestsPerMinute,
     timeWindow: '1 minute',
@@ -86,11 +90,9 @@ const serveApi: FastifyPluginAsync<ApiOptions> = async (api, options) => {
   api.get('/api', (_request, reply) =>
     reply.header('content-security-policy', REFERENCE_POLICY).type('text/html; charset=utf-8').send(page),
   );
-  const slowReads = new SlowReads();
-  api.addHook('onClose', () => slowReads.stop());
-  const answers = new Answers(options, slowReads);
+  const answers = new Answers(options, options.slowReads);
   for (const operation of OPERATIONS) addRoute(api, operation, answers);
-  addMcp(api, { ...options, slowReads });
+  addMcp(api, options);
 };
 
 /** Numbers of a body are plain numbers; an integer that a double cannot hold stays exact. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Clock } from '../../core/clock.ts';
 import type { Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
+import type { SlowReads } from '../api/slow-reads.ts';
 import type { Measurements } from '../http/measurements.ts';
 import type { HealthProbe } from '../http/probe.ts';
 import type { ReportMaker } from '../http/reports/report-maker.ts';
@@ -16,6 +17,8 @@ export interface ConsoleOptions extends SignInOptions {
   version: string;
   /** Measures how long a session and its uploads last. */
   sessionClock?: Pick<Clock, 'monotonic'>;
+  /** Runs reads that take seconds, such as the verification before a close. */
+  slowReads: SlowReads;
   /** Queues a sync; absent where no queue runs. */
   enqueueSync?: Scope['enqueueSync'];
 }

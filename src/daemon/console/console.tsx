@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Role } from '../../core/text/roles.ts';
-import type { Scope } from '../../operations/operation.ts';
+import type { Actor, Scope } from '../../operations/operation.ts';
 import { ApiError, statusOf } from '../api/problem.ts';
 import { UPLOAD_LIMITS } from '../api/read-upload.ts';
 import { addAlertPage } from './alerts/alert-routes.tsx';
@@ -96,18 +96,20 @@ function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions):
   return { caller, session, nowMs, timezone, configuredZone, path, openAlerts, notice, draft, version };
 }
 
-function scopeOf(request: FastifyRequest, { context, enqueueSync }: ConsoleOptions): Scope {
+function scopeOf(request: FastifyRequest, { context, enqueueSync, slowReads }: ConsoleOptions): Scope {
   const { session, caller } = request;
   const gone = new AbortController();
   request.raw.once('close', () => {
     if (request.raw.destroyed) gone.abort(new ApiError(499, 'cancelled', 'the browser closed the connection'));
   });
+  const actor: Actor = { name: session?.person ?? caller?.name ?? '', kind: 'person' };
   return {
     context,
     connection: context.reader().connection,
-    actor: { name: session?.person ?? caller?.name ?? '', kind: 'person' },
+    actor,
     signal: gone.signal,
     enqueueSync,
+    runApart: slowReads.of(context, actor),
   };
 }
 

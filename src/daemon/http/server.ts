@@ -15,6 +15,7 @@ import type { Context } from '../../wiring/context.ts';
 import { type ApiOptions, addApi, REQUESTS_PER_MINUTE } from '../api/api-routes.ts';
 import { ApiError, sendProblem } from '../api/problem.ts';
 import { type AcknowledgeOptions, addAcknowledging } from '../console/acknowledge/acknowledge-routes.tsx';
+import { SlowReads } from '../api/slow-reads.ts';
 import { addConsole } from '../console/console.tsx';
 import type { ConsoleOptions } from '../console/console-pages.ts';
 import { readWorkspaces } from '../console/overview/read-overview.ts';
@@ -120,9 +121,13 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
     addRequestLog(app, logger);
     addCommonHandlers(app, logger, options.api?.context.redact);
     addPages(app, options);
-    if (options.console !== null) await addConsole(app, { ...options, ...options.console, sessions, tokens, oidc });
+    const slowReads = new SlowReads();
+    app.addHook('onClose', () => slowReads.stop());
+    if (options.console !== null) {
+      await addConsole(app, { ...options, ...options.console, sessions, tokens, oidc, slowReads });
+    }
     app.addHook('onClose', () => oidc.close());
-    if (options.api !== null) await addApi(app, options.api);
+    if (options.api !== null) await addApi(app, { ...options.api, slowReads });
     if (options.acknowledging !== null) await addAcknowledging(app, options.acknowledging);
     app.addHook('onClose', () => options.reports.stop());
     addQueueBoard(app, options);

@@ -1,4 +1,5 @@
 import type { LedgerDb } from './ledger-db.ts';
+import { preparedSql } from './schema/drizzle.ts';
 
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
@@ -28,24 +29,26 @@ export interface MoneySum {
   amountMinor: bigint;
 }
 
+const selectCurrencies = preparedSql(
+  'SELECT currency FROM rate_cards UNION SELECT currency FROM manual_lines ORDER BY 1',
+  'pluck',
+);
+const selectSum = preparedSql(
+  `WITH cards AS MATERIALIZED (SELECT card_key FROM rate_cards WHERE currency = :currency)
+   SELECT (SELECT sum(amount_minor) FROM charges
+       WHERE period_key = :key AND (:all OR card_key IN (SELECT card_key FROM cards))) AS charged,
+     (SELECT sum(amount_minor) FROM (${bookedSql(':key')}) WHERE currency = :currency) AS booked`,
+  'safeIntegers',
+);
+
 /**
  * Returns a function that sums the lines of a period by currency, in the order of their codes; lines without a price
  * are left out. Reads the tables, because the views would look up each tenant. With a single currency, cards are not
  * looked up either.
  */
 export function moneySums(connection: LedgerDb): (periodKey: number | bigint) => MoneySum[] {
-  const currencies = connection
-    .prepare('SELECT currency FROM rate_cards UNION SELECT currency FROM manual_lines ORDER BY 1')
-    .pluck()
-    .all() as string[];
-  const sum = connection
-    .prepare(
-      `WITH cards AS MATERIALIZED (SELECT card_key FROM rate_cards WHERE currency = :currency)
-       SELECT (SELECT sum(amount_minor) FROM charges
-           WHERE period_key = :key AND (:all OR card_key IN (SELECT card_key FROM cards))) AS charged,
-         (SELECT sum(amount_minor) FROM (${bookedSql(':key')}) WHERE currency = :currency) AS booked`,
-    )
-    .safeIntegers();
+  const currencies = selectCurrencies(connection).all() as string[];
+  const sum = selectSum(connection);
   const all = currencies.length === 1 ? 1 : 0;
   return (key) =>
     currencies.flatMap((currency) => {

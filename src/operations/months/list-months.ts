@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import { nextTurn } from '../../core/clock.ts';
+import { pauseEvery } from '../../core/clock.ts';
 import { formatMinor } from '../../core/money.ts';
 import { addPeriods, type Period, periodAt } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import {
   latestMonths,
+  monthReader,
   type WorkspaceMonthTotals,
   workspaceForecasts,
-  workspaceMonths,
 } from '../../reports/queries/month-totals.ts';
 import { document } from '../operation.ts';
 import { decimalText, periodText } from '../schemas.ts';
 
 const DEFAULT_MONTHS = 12;
 const MAX_MONTHS = 36;
+/** The time that the sums of workspaces take between two turns of the event loop. */
+const TURN_MS = 5;
 
 const money = z.strictObject({ amount: decimalText, amount_minor: z.bigint(), currency: z.string() });
 
@@ -47,7 +49,8 @@ export const listMonths = document({
   command: null,
   async run({ connection, context }, { until = periodAt(context.clock.now()), months = DEFAULT_MONTHS }) {
     const found: MonthSummary[] = [];
-    for (const period of latestMonths(connection, until, months)) found.push(await readMonth(connection, period));
+    const totalsOf = monthReader(connection);
+    for (const period of latestMonths(connection, until, months)) found.push(await readMonth(totalsOf(period), period));
     return { months: found };
   },
 });
@@ -74,8 +77,10 @@ export const compareMonths = document({
   command: null,
   async run({ connection, context }, { period = periodAt(context.clock.now()) }) {
     const readings: (string | null)[] = [];
-    const current = await readMonth(connection, period, ({ asOf }) => readings.push(asOf));
-    const previous = await readMonth(connection, addPeriods(period, -1));
+    const totalsOf = monthReader(connection);
+    const current = await readMonth(totalsOf(period), period, ({ asOf }) => readings.push(asOf));
+    const before = addPeriods(period, -1);
+    const previous = await readMonth(totalsOf(before), before);
     return {
       period,
       as_of: readings.some((at) => at === null) ? null : (readings.sort()[0] ?? null),
@@ -86,23 +91,24 @@ export const compareMonths = document({
   },
 });
 
-/** Sums a month over all workspaces. Other work may run after each workspace. */
+/** Sums a month over all workspaces. Other work may run between two workspaces. */
 async function readMonth(
-  connection: LedgerDb,
+  months: Iterable<WorkspaceMonthTotals>,
   period: Period,
   onWorkspace: (totals: WorkspaceMonthTotals) => unknown = () => undefined,
 ): Promise<MonthSummary> {
   const sums = new Sums();
   let [workspaces, closed, tenants] = [0, 0, 0];
   let requests = 0n;
-  for (const totals of workspaceMonths(connection, period)) {
+  const pause = pauseEvery(TURN_MS);
+  for (const totals of months) {
     onWorkspace(totals);
     workspaces += 1;
     closed += totals.closed ? 1 : 0;
     tenants += totals.tenants;
     requests += totals.requestCount;
     sums.add(totals.creditsUsed, totals.money);
-    await nextTurn();
+    await pause();
   }
   const { credits_used, amounts } = sums.document;
   return { period, workspaces, closed, tenants, credits_used, request_count: requests, amounts };
@@ -111,12 +117,13 @@ async function readMonth(
 async function readForecast(connection: LedgerDb, period: Period): Promise<ReturnType<() => Sums['document']> | null> {
   const sums = new Sums();
   let isKnown = false;
+  const pause = pauseEvery(TURN_MS);
   for (const forecast of workspaceForecasts(connection, period)) {
     if (forecast !== null) {
       isKnown = true;
       sums.add(forecast.credits, forecast.money);
     }
-    await nextTurn();
+    await pause();
   }
   return isKnown ? sums.document : null;
 }

@@ -1,13 +1,23 @@
 import { z } from 'zod';
+import { pauseEvery } from '../../core/clock.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
-import { type MonthEndSubject, readMonthEnd } from '../../reports/queries/month-end.ts';
+import {
+  type MonthEndPart,
+  type MonthEndSubject,
+  monthEndOf,
+  monthEndParts,
+  readMonthEnd,
+} from '../../reports/queries/month-end.ts';
 import { monthEndSchema } from '../../reports/queries/month-end-record.ts';
 import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
 import { document, type Scope } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
+
+/** The time that reading workspaces takes between two turns of the event loop. */
+const TURN_MS = 5;
 
 export const planMonth = document({
   name: 'periods.plan',
@@ -33,7 +43,14 @@ export const planMonth = document({
     const verified = verify ? await verifyBooks(scope) : null;
     const workspaces = ids?.map((id) => chooseWorkspace(config, id)) ?? subjectsOf(scope);
     const request = { period, workspaces, maxChange: config.close.maxChange, verified, nowMs: clock.now() };
-    return connection.transaction(() => readMonthEnd(connection, request))();
+    if (verified !== null) return connection.transaction(() => readMonthEnd(connection, request))();
+    const parts: MonthEndPart[] = [];
+    const pause = pauseEvery(TURN_MS);
+    for (const part of monthEndParts(connection, request)) {
+      parts.push(part);
+      await pause();
+    }
+    return monthEndOf(connection, request, parts);
   },
 });
 

@@ -1,7 +1,6 @@
-import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
-import { findPeriod, findWorkspace, tenantIdOf } from '../../ledger/store/subjects.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
+import { findPeriod, tenantIdOf, workspaceOf } from '../../ledger/store/subjects.ts';
 import { bookedSql } from '../../ledger/store/sum-money.ts';
 
 /**
@@ -29,83 +28,74 @@ interface Side {
   manualMinor: bigint;
 }
 
-/**
- * Returns the largest changes of a workspace's charges since the previous month, up to `limit` per currency, largest
- * first.
- */
-export function largestChanges(
-  connection: LedgerDb,
-  { workspaceId, period, limit }: { workspaceId: string; period: Period; limit: number },
-): TenantChange[] {
-  const workspace = findWorkspace(connection, workspaceId);
-  if (workspace === undefined) return [];
-  const periodKey = periodKeyOf(workspace.workspaceKey, period);
-  if (findPeriod(connection, periodKey - 1) === undefined) return [];
-  const sideOf = sideReader(connection);
-  const rows = connection
-    .prepare(
-      `SELECT tenant_key AS tenantKey, currency, now AS amountMinor, before AS previousMinor FROM (
-         SELECT tenant_key, currency, now, before,
-           row_number() OVER (PARTITION BY currency ORDER BY abs(now - before) DESC, tenant_key) AS place
-         FROM (
-           SELECT tenant_key, currency, sum(now) AS now, sum(before) AS before
-           FROM (
-             SELECT tenant_key, currency, amount_minor AS now, 0 AS before FROM (${chargedSql(':now')})
-             UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${chargedSql(':before')})
-             UNION ALL SELECT tenant_key, currency, amount_minor, 0 FROM (${bookedSql(':now')})
-             UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${bookedSql(':before')}))
-           WHERE currency IS NOT NULL GROUP BY tenant_key, currency)
-         WHERE now <> before)
-       WHERE place <= :limit ORDER BY currency, place`,
-    )
-    .safeIntegers()
-    .all({ now: periodKey, before: periodKey - 1, limit }) as ChangedRow[];
-  return rows.map(({ tenantKey, ...amounts }) => {
-    const now = sideOf(periodKey, tenantKey);
-    const before = sideOf(periodKey - 1, tenantKey);
-    return {
-      workspaceId,
-      tenantId: tenantIdOf(connection, Number(tenantKey)),
-      ...amounts,
-      credits: now.credits,
-      previousCredits: before.credits,
-      reasons: reasonsOf(now, before),
-    };
-  });
+/** A tenant's amounts in a month and in the previous one. */
+export interface ChangedAmount extends Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> {
+  periodKey: number;
+  tenantKey: bigint;
 }
 
-type ChangedRow = Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> & { tenantKey: bigint };
+/**
+ * Returns the largest changes of a workspace's charges since the previous month, up to `limit` per currency, largest
+ * first; none for its first month.
+ */
+export function largestChanges(connection: LedgerDb, periodKey: number, limit: number): ChangedAmount[] {
+  if (findPeriod(connection, periodKey - 1) === undefined) return [];
+  const rows = selectChanges(connection).all({ now: periodKey, before: periodKey - 1, limit });
+  return (rows as Omit<ChangedAmount, 'periodKey'>[]).map((row) => ({ ...row, periodKey }));
+}
+
+/** Reads the credits of a change and its reasons. */
+export function explainChange(connection: LedgerDb, { periodKey, tenantKey, ...amounts }: ChangedAmount): TenantChange {
+  const [now, before] = [readSide(connection, periodKey, tenantKey), readSide(connection, periodKey - 1, tenantKey)];
+  return {
+    workspaceId: workspaceOf(connection, periodKey).workspaceId,
+    tenantId: tenantIdOf(connection, Number(tenantKey)),
+    ...amounts,
+    credits: now.credits,
+    previousCredits: before.credits,
+    reasons: reasonsOf(now, before),
+  };
+}
 
 function chargedSql(periodKey: string): string {
   return `SELECT tenant_key, currency, amount_minor FROM charges JOIN rate_cards USING (card_key) WHERE period_key = ${periodKey}`;
 }
 
-/**
- * Creates a reader of a tenant's credits, card, corrections and manual lines in a period. A closed period has the
- * credits that its close froze.
- */
-function sideReader(connection: LedgerDb): (periodKey: number, tenantKey: bigint) => Side {
-  const booked = (kind: string) =>
-    `SELECT coalesce(sum(amount_minor), 0) FROM (${bookedSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
-  const read = connection
-    .prepare(
-      `SELECT coalesce(CASE WHEN p.closed_seq IS NULL
-           THEN (SELECT u.credits_used FROM tenant_usage u WHERE u.period_key = p.period_key AND u.tenant_key = :tenantKey)
-           ELSE (SELECT z.credits_used FROM closed_usage z WHERE z.period_key = p.period_key AND z.tenant_key = :tenantKey)
-         END, 0) AS credits,
-         (SELECT k.digest FROM charges c JOIN rate_cards k USING (card_key)
-          WHERE c.period_key = p.period_key AND c.tenant_key = :tenantKey) AS card,
-         (${booked('correction')}) AS correctionMinor, (${booked('manual')}) AS manualMinor
-       FROM periods p WHERE p.period_key = :periodKey`,
-    )
-    .safeIntegers();
-  return (periodKey, tenantKey) =>
-    (read.get({ periodKey, tenantKey }) as Side | undefined) ?? {
-      credits: 0n,
-      card: null,
-      correctionMinor: 0n,
-      manualMinor: 0n,
-    };
+const selectChanges = preparedSql(
+  `SELECT tenant_key AS tenantKey, currency, now AS amountMinor, before AS previousMinor FROM (
+     SELECT tenant_key, currency, now, before,
+       row_number() OVER (PARTITION BY currency ORDER BY abs(now - before) DESC, tenant_key) AS place
+     FROM (
+       SELECT tenant_key, currency, sum(now) AS now, sum(before) AS before
+       FROM (
+         SELECT tenant_key, currency, amount_minor AS now, 0 AS before FROM (${chargedSql(':now')})
+         UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${chargedSql(':before')})
+         UNION ALL SELECT tenant_key, currency, amount_minor, 0 FROM (${bookedSql(':now')})
+         UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${bookedSql(':before')}))
+       WHERE currency IS NOT NULL GROUP BY tenant_key, currency)
+     WHERE now <> before)
+   WHERE place <= :limit ORDER BY currency, place`,
+  'safeIntegers',
+);
+
+const booked = (kind: string): string =>
+  `SELECT coalesce(sum(amount_minor), 0) FROM (${bookedSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
+const selectSide = preparedSql(
+  `SELECT coalesce(CASE WHEN p.closed_seq IS NULL
+       THEN (SELECT u.credits_used FROM tenant_usage u WHERE u.period_key = p.period_key AND u.tenant_key = :tenantKey)
+       ELSE (SELECT z.credits_used FROM closed_usage z WHERE z.period_key = p.period_key AND z.tenant_key = :tenantKey)
+     END, 0) AS credits,
+     (SELECT k.digest FROM charges c JOIN rate_cards k USING (card_key)
+      WHERE c.period_key = p.period_key AND c.tenant_key = :tenantKey) AS card,
+     (${booked('correction')}) AS correctionMinor, (${booked('manual')}) AS manualMinor
+   FROM periods p WHERE p.period_key = :periodKey`,
+  'safeIntegers',
+);
+
+/** Reads a tenant's credits, card, corrections and manual lines in a period. A closed one has the credits of its close. */
+function readSide(connection: LedgerDb, periodKey: number, tenantKey: bigint): Side {
+  const found = selectSide(connection).get({ periodKey, tenantKey }) as Side | undefined;
+  return found ?? { credits: 0n, card: null, correctionMinor: 0n, manualMinor: 0n };
 }
 
 function reasonsOf(now: Side, before: Side): MonthChangeReason[] {

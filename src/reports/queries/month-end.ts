@@ -8,11 +8,13 @@ import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-
 import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
 import { bookedSql, type MonthTotals, monthTotals } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
-import { largestChanges, type TenantChange } from './month-changes.ts';
+import { keptByMonth, monthStates } from './kept-months.ts';
+import { type ChangedAmount, explainChange, largestChanges } from './month-changes.ts';
 import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
 
 /** The maximum changes shown per currency, and names shown per list of tenants. */
@@ -36,12 +38,33 @@ export interface MonthEndSubject {
 
 /** Reads the state of the month's end for all workspaces. The caller holds a read transaction. */
 export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): MonthEnd {
-  const { period, verified, nowMs } = request;
+  return monthEndOf(connection, request, [...monthEndParts(connection, request)]);
+}
+
+/** A workspace at a month's end. */
+export interface MonthEndPart {
+  record: MonthEndWorkspace;
+  money: readonly MonthTotals[];
+  changes: readonly ChangedAmount[];
+}
+
+/**
+ * Reads the state of one workspace after the other. The caller may pause between two of them: then each is shown as it is
+ * when it is read.
+ */
+export function* monthEndParts(connection: LedgerDb, request: MonthEndRequest): Generator<MonthEndPart> {
+  const stateOf = monthStates(connection);
+  for (const subject of request.workspaces) {
+    yield connection.transaction(() => readWorkspace(connection, subject, request, stateOf))();
+  }
+}
+
+export function monthEndOf(
+  connection: LedgerDb,
+  { period, verified, nowMs }: MonthEndRequest,
+  read: readonly MonthEndPart[],
+): MonthEnd {
   const faults = verified?.faults.length ?? null;
-  const read = request.workspaces.map((subject) => readWorkspace(connection, subject, request));
-  const changes = request.workspaces.flatMap(({ id }) =>
-    largestChanges(connection, { workspaceId: id, period, limit: MAX_CHANGES }),
-  );
   return {
     period,
     at: isoTime(nowMs),
@@ -51,9 +74,29 @@ export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): Mo
     head_digest: verified === null ? headOfChain(connection).digest : verified.headDigest,
     workspaces: read.map(({ record }) => record),
     money: moneyTotals(
+      connection,
       read.flatMap(({ money }) => money),
-      changes,
+      read.flatMap(({ changes }) => changes),
     ),
+  };
+}
+
+/** The figures of a workspace's month that depend on the month and the previous one alone. */
+type MonthFigures = Pick<MonthEndWorkspace, 'tenants' | 'credits_used' | 'unnamed' | 'unpriced' | 'corrections'> &
+  Pick<MonthEndPart, 'money' | 'changes'>;
+
+const keptFigures = keptByMonth<MonthFigures>();
+
+function readFigures(connection: LedgerDb, periodKey: number, closedSeq: number | null): MonthFigures {
+  const usage = sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed');
+  return {
+    tenants: usage.tenants,
+    credits_used: usage.creditsUsed,
+    unnamed: tenantsWithout(connection, UNNAMED, { periodKey, closedSeq }),
+    unpriced: tenantsWithout(connection, UNPRICED, { periodKey, closedSeq }),
+    corrections: sumCorrections(connection, periodKey),
+    money: monthTotals(connection, periodKey),
+    changes: largestChanges(connection, periodKey, MAX_CHANGES),
   };
 }
 
@@ -61,14 +104,20 @@ function readWorkspace(
   connection: LedgerDb,
   { id, settleHours }: MonthEndSubject,
   { period, maxChange, nowMs }: MonthEndRequest,
-): { record: MonthEndWorkspace; money: MonthTotals[] } {
+  stateOf: ReturnType<typeof monthStates>,
+): MonthEndPart {
   const terms = { workspaceId: id, period, settleHours: settleHours ?? 0, maxChange, nowMs };
   const standing = closeStanding(connection, terms);
   const workspaceKey = findWorkspace(connection, id)?.workspaceKey;
   const periodKey = workspaceKey === undefined ? 0 : periodKeyOf(workspaceKey, period);
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
-  const usage = sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed');
-  const money = monthTotals(connection, periodKey);
+  const previousSeq = findPeriod(connection, periodKey - 1)?.closedSeq ?? null;
+  const month = { workspaceKey: workspaceKey ?? 0, periodKey };
+  const figures = keptFigures(connection, periodKey, {
+    state: [closedSeq, previousSeq].map((seq) => stateOf({ ...month, closedSeq: seq })).join(', '),
+    read: () => readFigures(connection, periodKey, closedSeq),
+  });
+  const { money, changes, ...shown } = figures;
   const blockers: Blocker[] = [];
   const block = (kind: Blocker['kind'], reason: string): void => {
     blockers.push({ kind, reason, command: commandFor(kind, id, period) });
@@ -88,11 +137,7 @@ function readWorkspace(
     read_at: standing.readAt,
     unchanged_since: standing.unchangedSince,
     settled: nowMs >= periodEndMs(period) + (settleHours ?? 0) * HOUR_MS,
-    tenants: usage.tenants,
-    credits_used: usage.creditsUsed,
-    unnamed: tenantsWithout(connection, UNNAMED_SQL, { periodKey, closedSeq }),
-    unpriced: tenantsWithout(connection, UNPRICED_SQL, { periodKey, closedSeq }),
-    corrections: sumCorrections(connection, periodKey),
+    ...shown,
     amounts: money.map(({ currency, now, before }) => ({
       currency,
       amount: formatMinor(now, currency),
@@ -100,16 +145,16 @@ function readWorkspace(
     })),
     blockers,
   };
-  return { record, money };
+  return { record, money, changes };
 }
 
+const selectMatched = preparedSql(
+  'SELECT missing + extra + different = 0 FROM reconciliations WHERE close_seq = ? ORDER BY act_seq DESC LIMIT 1',
+  'pluck',
+);
+
 function reconciledSince(connection: LedgerDb, closedSeq: number | null): MonthEndWorkspace['reconciled'] {
-  const matched = connection
-    .prepare(
-      'SELECT missing + extra + different = 0 FROM reconciliations WHERE close_seq = ? ORDER BY act_seq DESC LIMIT 1',
-    )
-    .pluck()
-    .get(closedSeq) as number | undefined;
+  const matched = selectMatched(connection).get(closedSeq) as number | undefined;
   return matched === undefined ? 'no' : matched === 1 ? 'yes' : 'differences';
 }
 
@@ -118,41 +163,47 @@ const TENANTS_SQL = `SELECT u.tenant_key FROM tenant_usage u
     WHERE u.period_key = :periodKey AND u.withdrawn = 0 AND :closedSeq IS NULL
   UNION ALL SELECT z.tenant_key FROM closed_usage z
     WHERE z.period_key = :periodKey AND z.withdrawn = 0 AND :closedSeq IS NOT NULL`;
-const UNNAMED_SQL = `SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT EXISTS (SELECT 1 FROM tenant_names n
+const UNNAMED = tenantsOf(`SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT EXISTS (SELECT 1 FROM tenant_names n
   WHERE n.tenant_key = y.tenant_key AND (n.display_name IS NOT NULL OR n.external_ref IS NOT NULL)
     AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m
-      WHERE m.tenant_key = y.tenant_key AND m.after_seq < coalesce(:closedSeq, 9e18)))`;
-const UNPRICED_SQL = `SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT EXISTS (SELECT 1 FROM charges c
+      WHERE m.tenant_key = y.tenant_key AND m.after_seq < coalesce(:closedSeq, 9e18)))`);
+const UNPRICED = tenantsOf(`SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT EXISTS (SELECT 1 FROM charges c
     WHERE c.period_key = :periodKey AND c.tenant_key = y.tenant_key AND c.amount_minor IS NOT NULL)
-  UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey AND amount_minor IS NULL`;
+  UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey AND amount_minor IS NULL`);
+
+/** Prepares the count of tenants, and the ids of the first ones, whose keys a query selects. */
+function tenantsOf(keys: string) {
+  return {
+    count: preparedSql(`SELECT count(*) FROM (${keys})`, 'pluck'),
+    first: preparedSql(
+      `SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${MAX_LISTED_NAMES}`,
+      'pluck',
+    ),
+  };
+}
 
 function tenantsWithout(
   connection: LedgerDb,
-  keys: string,
+  tenants: ReturnType<typeof tenantsOf>,
   place: { periodKey: number; closedSeq: number | null },
 ): { count: number; first: string[] } {
-  const first = connection
-    .prepare(
-      `SELECT t.tenant_id FROM (${keys}) JOIN tenants t USING (tenant_key) ORDER BY t.tenant_id LIMIT ${MAX_LISTED_NAMES}`,
-    )
-    .pluck()
-    .all(place) as string[];
-  const count = connection.prepare(`SELECT count(*) FROM (${keys})`).pluck().get(place) as number;
-  return { count, first };
+  const count = tenants.count(connection).get(place) as number;
+  return { count, first: count === 0 ? [] : (tenants.first(connection).all(place) as string[]) };
 }
 
+const selectCorrected = preparedSql(
+  'SELECT count(DISTINCT tenant_key) FROM charge_corrections WHERE booked_period_key = ?',
+  'pluck',
+);
+const selectCorrections = preparedSql(
+  `SELECT currency, sum(amount_minor) AS minor FROM (${bookedSql(':periodKey')})
+   WHERE kind = 'correction' AND amount_minor IS NOT NULL GROUP BY currency ORDER BY currency`,
+  'safeIntegers',
+);
+
 function sumCorrections(connection: LedgerDb, periodKey: number): MonthEndWorkspace['corrections'] {
-  const tenants = connection
-    .prepare('SELECT count(DISTINCT tenant_key) FROM charge_corrections WHERE booked_period_key = ?')
-    .pluck()
-    .get(periodKey) as number;
-  const sums = connection
-    .prepare(
-      `SELECT currency, sum(amount_minor) AS minor FROM (${bookedSql(':periodKey')})
-       WHERE kind = 'correction' AND amount_minor IS NOT NULL GROUP BY currency ORDER BY currency`,
-    )
-    .safeIntegers()
-    .all({ periodKey }) as { currency: string; minor: bigint }[];
+  const tenants = selectCorrected(connection).get(periodKey) as number;
+  const sums = selectCorrections(connection).all({ periodKey }) as { currency: string; minor: bigint }[];
   return { tenants, amounts: sums.map(({ currency, minor }) => ({ currency, amount: formatMinor(minor, currency) })) };
 }
 
@@ -180,20 +231,28 @@ export function workspaceOption(id: string): string {
   return `--workspace${id.startsWith('-') ? '=' : ' '}${shellQuote(id)}`;
 }
 
-function moneyTotals(all: readonly MonthTotals[], changes: readonly TenantChange[]): MonthEnd['money'] {
+function moneyTotals(
+  connection: LedgerDb,
+  all: readonly MonthTotals[],
+  changes: readonly ChangedAmount[],
+): MonthEnd['money'] {
   const currencies = [...new Set(all.map(({ currency }) => currency))].sort();
   return currencies.map((currency) => {
     const own = all.filter((money) => money.currency === currency);
     const now = own.reduce((sum, money) => sum + money.now, 0n);
     const before = own.reduce((sum, money) => sum + money.before, 0n);
-    const largest = changes.filter((change) => change.currency === currency).sort(bySize);
+    const largest = changes
+      .filter((change) => change.currency === currency)
+      .sort(bySize)
+      .slice(0, MAX_CHANGES)
+      .map((change) => explainChange(connection, change));
     return {
       currency,
       amount: formatMinor(now, currency),
       previous_amount: formatMinor(before, currency),
       change: formatMinor(now - before, currency),
       change_percent: changePercent(now - before, before),
-      largest: largest.slice(0, MAX_CHANGES).map((change) => ({
+      largest: largest.map((change) => ({
         workspace_id: change.workspaceId,
         tenant_id: change.tenantId,
         amount: formatMinor(change.amountMinor, currency),
@@ -206,7 +265,7 @@ function moneyTotals(all: readonly MonthTotals[], changes: readonly TenantChange
   });
 }
 
-function bySize(a: TenantChange, b: TenantChange): number {
+function bySize(a: ChangedAmount, b: ChangedAmount): number {
   const [left, right] = [a, b].map(({ amountMinor, previousMinor }) => absolute(amountMinor - previousMinor));
   return left === right ? 0 : (left ?? 0n) > (right ?? 0n) ? -1 : 1;
 }

@@ -1,10 +1,11 @@
+import { once } from '../../core/one-at-a-time.ts';
 import type { Period } from '../../core/period.ts';
 import { forecastMonth, type MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
-import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { perConnection, preparedSql } from '../../ledger/store/schema/drizzle.ts';
+import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { type MoneySum, moneySums } from '../../ledger/store/sum-money.ts';
 import { sumUsage, type UsageSum } from '../../ledger/store/sum-usage.ts';
+import { type KeptMonth, keptByMonth, monthStates } from './kept-months.ts';
 
 /** The usage and money of one workspace in a month. */
 export interface WorkspaceMonthTotals extends UsageSum {
@@ -16,15 +17,13 @@ export interface WorkspaceMonthTotals extends UsageSum {
   money: MoneySum[];
 }
 
-interface StoredMonth {
+interface StoredMonth extends KeptMonth {
   workspaceId: string;
-  periodKey: number;
-  closedSeq: number | null;
   asOf: string | null;
 }
 
 const monthsNamed = preparedSql(
-  `SELECT w.workspace_id AS workspaceId, p.period_key AS periodKey, p.closed_seq AS closedSeq, r.finished_at AS asOf
+  `SELECT w.workspace_id AS workspaceId, w.workspace_key AS workspaceKey, p.period_key AS periodKey, p.closed_seq AS closedSeq, r.finished_at AS asOf
    FROM periods p JOIN workspaces w USING (workspace_key) LEFT JOIN runs r ON r.run_key = p.covered_run_key
    WHERE p.period = ? ORDER BY w.workspace_id`,
 );
@@ -39,51 +38,51 @@ export function latestMonths(connection: LedgerDb, until: Period, limit: number)
   return monthNames(connection).all(until, limit) as Period[];
 }
 
-interface Kept<Value> {
-  /** The close of the month, which never changes; for an open month the head of the chain. */
-  state: string;
-  value: Value;
+/** Sums of months, kept while they hold: summing a month reads all its tenants. */
+const keptTotals = keptByMonth<UsageSum & { money: MoneySum[] }>();
+const keptForecasts = keptByMonth<MonthForecast | null>();
+
+/**
+ * Returns a function that reads the totals of each workspace that has a month. The caller may pause between two
+ * workspaces.
+ */
+export function monthReader(connection: LedgerDb): (period: Period) => Generator<WorkspaceMonthTotals> {
+  const stateOf = monthStates(connection);
+  return (period) => workspaceMonths(connection, period, stateOf);
 }
 
-/** Sums of months, kept while they hold: summing a month reads all its tenants. */
-const keptTotals = perConnection(() => new Map<number, Kept<UsageSum & { money: MoneySum[] }>>());
-const keptForecasts = perConnection(() => new Map<number, Kept<MonthForecast | null>>());
-
-/** Reads the totals of each workspace that has a month. The caller may pause between two workspaces. */
-export function* workspaceMonths(connection: LedgerDb, period: Period): Generator<WorkspaceMonthTotals> {
-  const sumsOf = moneySums(connection);
+function* workspaceMonths(
+  connection: LedgerDb,
+  period: Period,
+  stateOf: ReturnType<typeof monthStates>,
+): Generator<WorkspaceMonthTotals> {
+  const sumsOf = once(() => moneySums(connection));
   const months = monthsNamed(connection).all(period) as StoredMonth[];
-  for (const { workspaceId, periodKey, closedSeq, asOf } of months) {
-    const totals = kept(keptTotals(connection), periodKey, totalStateOf(connection, closedSeq), () => ({
-      ...sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed'),
-      money: sumsOf(periodKey),
-    }));
+  for (const month of months) {
+    const { workspaceId, periodKey, closedSeq, asOf } = month;
+    const totals = keptTotals(connection, periodKey, {
+      state: stateOf(month),
+      read: () => ({
+        ...sumUsage(connection, periodKey, closedSeq === null ? 'now' : 'closed'),
+        money: sumsOf()(periodKey),
+      }),
+    });
     yield { ...totals, workspaceId, closed: closedSeq !== null, asOf };
   }
 }
 
 /** Reads the forecast of each workspace for an open month; the forecast of a closed one is its total. */
 export function* workspaceForecasts(connection: LedgerDb, period: Period): Generator<MonthForecast | null> {
+  const stateOf = monthStates(connection);
   const months = monthsNamed(connection).all(period) as StoredMonth[];
-  for (const { workspaceId, periodKey, closedSeq, asOf } of months) {
+  for (const month of months) {
+    const { workspaceId, periodKey, closedSeq, asOf } = month;
     if (closedSeq !== null) yield null;
     else {
-      const month = { workspaceId, period, periodKey: BigInt(periodKey), asOf };
-      yield kept(keptForecasts(connection), periodKey, totalStateOf(connection, null), () =>
-        forecastMonth(connection, month),
-      );
+      yield keptForecasts(connection, periodKey, {
+        state: stateOf(month),
+        read: () => forecastMonth(connection, { workspaceId, period, periodKey: BigInt(periodKey), asOf }),
+      });
     }
   }
-}
-
-function totalStateOf(connection: LedgerDb, closedSeq: number | null): string {
-  return closedSeq === null ? headOfChain(connection).digest : `closed ${closedSeq}`;
-}
-
-function kept<Value>(values: Map<number, Kept<Value>>, key: number, state: string, read: () => Value): Value {
-  const known = values.get(key);
-  if (known?.state === state) return known.value;
-  const value = read();
-  values.set(key, { state, value });
-  return value;
 }

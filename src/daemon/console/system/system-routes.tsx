@@ -4,6 +4,7 @@ import { counted } from '../../../core/text/words.ts';
 import { replayMessages } from '../../../operations/alerts/replay-messages.ts';
 import { testChannel } from '../../../operations/alerts/test-channel.ts';
 import { pauseOutlet, resumeOutlet } from '../../../operations/outlets/pause-outlet.ts';
+import { runRead } from '../../../operations/operation.ts';
 import { verifyLedger } from '../../../operations/system/verify-ledger.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import { createDoctor, type Examination } from '../../doctor/run-doctor.ts';
@@ -63,7 +64,7 @@ export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
   );
   app.post('/system/verify', { config: { access: 'form', role: 'read' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: 'verify', back: '/system' }, async () => {
-      const { ok, faults, runs, entries } = await verifyLedger.run(scopeOf(request), {});
+      const { ok, faults, runs, entries } = await runRead(scopeOf(request), verifyLedger, {});
       if (ok) return `Ledger verified: ${formatInteger(runs)} runs and ${formatInteger(entries)} entries.`;
       throw new AppError('ledger_unsound', `${counted(faults.length, 'fault')}: ${faults[0]?.message ?? ''}`);
     }),

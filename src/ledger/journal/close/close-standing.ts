@@ -3,12 +3,11 @@ import { formatMinute } from '../../../core/date-time.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/durations.ts';
 import { formatMinor, minorDigits, parseMinor } from '../../../core/money.ts';
 import { addPeriods, type Period, periodEndMs } from '../../../core/period.ts';
-import { canHaveHappened } from '../../../core/stored-time.ts';
+import { latestKnown } from '../../../core/stored-time.ts';
 import { withThousands } from '../../../core/text/words.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { and, asc, count, eq, gte, inArray, lte, max, query } from '../../store/schema/drizzle.ts';
+import { preparedSql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
-import { absences, runs, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
 import { monthTotals } from '../../store/sum-money.ts';
 import { coveringRun } from './adjustments.ts';
@@ -52,6 +51,8 @@ export interface CloseStanding {
 /** Hours between two complete walks that must agree before a period can be closed. */
 const AGREEMENT_HOURS = 12;
 
+const countAbsences = preparedSql('SELECT count(*) FROM absences WHERE period_key = ?', 'pluck');
+
 /**
  * Reports whether a period can be closed now, with its blockers. `close` and `month-end` both decide by this function
  * alone.
@@ -68,9 +69,7 @@ export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseS
   }
   const endMs = periodEndMs(period);
   const walks = walksSince(connection, { workspaceKey, periodKey, period, endMs, nowMs });
-  const readAt = walks.covering.at(-1)?.finishedAt ?? null;
-  const unchangedSince = walks.agreeing[0]?.finishedAt ?? null;
-  const facts = { readAt, unchangedSince };
+  const facts = { readAt: walks.readAt, unchangedSince: walks.agreeing?.firstEndedAt ?? null };
   if (found !== undefined && found.closedSeq !== null) return { state: 'closed', blockers: [], ...facts };
   if (nowMs < endMs) {
     const reason = `it is not over: it ends at ${formatMinute(isoTime(endMs))} UTC`;
@@ -84,9 +83,8 @@ export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseS
       reason: `it settles for ${settleHours} h, until ${formatMinute(isoTime(settledMs))} UTC`,
     });
   }
-  blockers.push(...walkBlockers(walks.agreeing));
-  const missing = query(connection).select({ count: count() }).from(absences).where(eq(absences.periodKey, periodKey));
-  const absent = missing.get()?.count ?? 0;
+  blockers.push(...walkBlockers(walks));
+  const absent = countAbsences(connection).get(periodKey) as number;
   if (absent > 0) {
     const reason = `${absent} of its records are missing from the latest walk and not yet withdrawn`;
     blockers.push({ kind: 'missing', reason });
@@ -94,49 +92,71 @@ export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseS
   return { state: 'open', blockers: [...blockers, ...changeBlockers(connection, periodKey, terms)], ...facts };
 }
 
-type Run = typeof runs.$inferSelect;
+/** The complete walks of a period that began after its end. Times are ISO-8601 UTC. */
+interface Walks {
+  /** End of the last one. */
+  readAt: string | null;
+  /** Those that agree with the last one; null if none does. */
+  agreeing: { firstEndedAt: string; lastStartedAt: string; earliestEnd: string } | null;
+}
 
-/**
- * Returns the complete walks of a period that began after its end, and those among them that agree with the last one.
- */
+const COVERING = `workspace_key = :workspaceKey AND status = 'applied' AND from_period <= :period AND to_period >= :period
+  AND started_at >= :end`;
+const AGREEING = `${COVERING} AND run_key >= :changedBy AND applied_seq >= :lastChange AND started_at <= :latest`;
+// A period is covered by a run every few minutes for weeks: each statement stops at the first run that it looks for.
+const hasRunSince = preparedSql(
+  `SELECT 1 FROM runs WHERE workspace_key = ? AND finished_at >= ? AND applied_seq IS NOT NULL LIMIT 1`,
+  'pluck',
+);
+const selectLastEnd = preparedSql(
+  `SELECT finished_at FROM runs WHERE ${COVERING} ORDER BY run_key DESC LIMIT 1`,
+  'pluck',
+);
+const selectFirstEnd = preparedSql(`SELECT finished_at FROM runs WHERE ${AGREEING} ORDER BY run_key LIMIT 1`, 'pluck');
+const selectLastStart = preparedSql(
+  `SELECT started_at FROM runs WHERE ${AGREEING} ORDER BY run_key DESC LIMIT 1`,
+  'pluck',
+);
+const selectEarliestEnd = preparedSql(
+  `SELECT finished_at FROM runs INDEXED BY runs_by_time
+   WHERE ${AGREEING} AND applied_seq IS NOT NULL AND finished_at >= :end ORDER BY finished_at LIMIT 1`,
+  'pluck',
+);
+// A walk that missed a record did not agree with the one that found it again, although no entry records this.
+const selectLastChange = preparedSql(
+  `SELECT run_key AS changedBy, applied_seq AS lastChange FROM runs WHERE run_key IN (
+     (SELECT run_key FROM usage_entries WHERE entry_id = (SELECT max(entry_id) FROM usage_entries WHERE period_key = :periodKey)),
+     (SELECT unsteady_run_key FROM periods WHERE period_key = :periodKey))
+   AND applied_seq IS NOT NULL ORDER BY applied_seq DESC LIMIT 1`,
+);
+
+/** Finds the complete walks of a period that began after its end, and those among them that agree with the last one. */
 function walksSince(
   connection: LedgerDb,
   subject: { workspaceKey: number; periodKey: number; period: Period; endMs: number; nowMs: number },
-): { covering: Run[]; agreeing: Run[] } {
+): Walks {
   const { workspaceKey, periodKey, period, endMs, nowMs } = subject;
-  const db = query(connection);
-  const isCovering = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period), gte(runs.startedAt, isoTime(endMs)));
-  const covering = db
-    .select()
-    .from(runs)
-    .where(and(eq(runs.workspaceKey, workspaceKey), eq(runs.status, 'applied'), isCovering))
-    .orderBy(asc(runs.appliedSeq))
-    .all();
-  const lastEntry = db.select({ entryId: max(usageEntries.entryId) }).from(usageEntries);
-  const isLast = inArray(usageEntries.entryId, lastEntry.where(eq(usageEntries.periodKey, periodKey)));
-  // A walk that missed a record did not agree with the one that found it again, although no entry records this.
-  const changedBy = [
-    db.select().from(usageEntries).where(isLast).get()?.runKey ?? 0,
-    findPeriod(connection, periodKey)?.unsteadyRunKey ?? 0,
-  ];
-  const changes = db
-    .select({ lastSeq: max(runs.appliedSeq) })
-    .from(runs)
-    .where(inArray(runs.runKey, changedBy));
-  const lastChange = changes.get()?.lastSeq ?? 0;
-  const isKnown = (run: Run) => canHaveHappened(Date.parse(run.startedAt), nowMs);
-  return { covering, agreeing: covering.filter((run) => (run.appliedSeq ?? 0) >= lastChange && isKnown(run)) };
+  const place = { workspaceKey, period, end: isoTime(endMs) };
+  if (hasRunSince(connection).get(workspaceKey, place.end) === undefined) return { readAt: null, agreeing: null };
+  const readAt = (selectLastEnd(connection).get(place) as string | undefined) ?? null;
+  const change = selectLastChange(connection).get({ periodKey }) as
+    | { changedBy: number; lastChange: number }
+    | undefined;
+  const since = { ...place, changedBy: 0, lastChange: 0, ...change, latest: latestKnown(nowMs) };
+  const firstEndedAt = selectFirstEnd(connection).get(since) as string | undefined;
+  if (firstEndedAt === undefined) return { readAt, agreeing: null };
+  const lastStartedAt = selectLastStart(connection).get(since) as string;
+  // The earliest end counts: a walk that seems to end after a later walk had a clock that was ahead.
+  const earliestEnd = (selectEarliestEnd(connection).get(since) as string | undefined) ?? firstEndedAt;
+  return { readAt, agreeing: { firstEndedAt, lastStartedAt, earliestEnd } };
 }
 
-function walkBlockers(agreeing: readonly Run[]): CloseBlocker[] {
-  const [first] = agreeing;
-  const last = agreeing.at(-1);
-  if (first === undefined || last === undefined) {
+function walkBlockers({ agreeing }: Walks): CloseBlocker[] {
+  if (agreeing === null) {
     return [{ kind: 'unread', reason: 'no complete walk has been made since it ended; sync first' }];
   }
-  // The earliest end counts: a walk that seems to end after a later walk had a clock that was ahead.
-  const firstEndMs = Math.min(...agreeing.map(({ finishedAt }) => Date.parse(finishedAt ?? '')));
-  if (Date.parse(last.startedAt) - firstEndMs >= AGREEMENT_HOURS * HOUR_MS) return [];
+  const firstEndMs = Date.parse(agreeing.earliestEnd);
+  if (Date.parse(agreeing.lastStartedAt) - firstEndMs >= AGREEMENT_HOURS * HOUR_MS) return [];
   // The time is shown to the minute, so it is rounded up.
   const secondAt = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS + MINUTE_MS - 1);
   const reason =
