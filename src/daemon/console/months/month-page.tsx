@@ -8,7 +8,7 @@ import type { MonthEnd, MonthEndWorkspace } from '../../../reports/queries/month
 import { draftValue, FormFault, FormToken, MAX_NOTE_CHARACTERS, PersonField } from '../shell/form.tsx';
 import { linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
-import { Badge, Card, Field, Table, Tile, type Tone } from '../shell/parts.tsx';
+import { Badge, Card, Field, Pages, Table, Tile, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
 import { DownloadsCard } from './downloads-card.tsx';
 import { ReconcileCard, type RecordedReconciliation } from './reconcile-card.tsx';
@@ -22,12 +22,16 @@ interface MonthPageProps {
   workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name'>[];
   recorded: readonly RecordedReconciliation[];
   bundle: MadeBundle | null;
+  /** The page of the workspaces, from 1. */
+  page: number;
 }
+
+const WORKSPACES_PER_PAGE = 50;
 
 const STATES: Readonly<Record<MonthEndWorkspace['state'], Tone>> = { closed: 'good', ready: 'odd', blocked: 'bad' };
 
 /** Answers: what can be closed, what blocks the rest and how is it cleared, and how does the month compare with the last? */
-export function MonthPage({ visit, plan, workspaces, recorded, bundle }: MonthPageProps) {
+export function MonthPage({ visit, plan, workspaces, recorded, bundle, page }: MonthPageProps) {
   const { period } = plan;
   const inState = (state: MonthEndWorkspace['state']) => plan.workspaces.filter((each) => each.state === state).length;
   return (
@@ -49,7 +53,7 @@ export function MonthPage({ visit, plan, workspaces, recorded, bundle }: MonthPa
         ))}
         <OpenQuestions workspaces={plan.workspaces} />
       </div>
-      <Workspaces visit={visit} plan={plan} names={new Map(workspaces.map(({ id, name }) => [id, name]))} />
+      <Workspaces visit={visit} plan={plan} names={new Map(workspaces.map(({ id, name }) => [id, name]))} page={page} />
       <ReconcileCard visit={visit} period={period} workspaces={workspaces} recorded={recorded} />
       <DownloadsCard period={period} hasClosed={inState('closed') > 0} bundle={bundle} />
       {plan.money.map((sum) => (
@@ -94,9 +98,20 @@ interface WorkspacesProps {
   visit: Visit;
   plan: MonthEnd;
   names: ReadonlyMap<string, string>;
+  page: number;
 }
 
-function Workspaces({ visit, plan, names }: WorkspacesProps) {
+/** What a person has to act on comes first. */
+const STATE_ORDER: readonly MonthEndWorkspace['state'][] = ['blocked', 'ready', 'closed'];
+
+function Workspaces({ visit, plan, names, page }: WorkspacesProps) {
+  const rank = ({ state }: MonthEndWorkspace) => STATE_ORDER.indexOf(state);
+  const sorted = plan.workspaces.toSorted((a, b) => rank(a) - rank(b));
+  const from =
+    Math.min(page - 1, Math.max(0, Math.ceil(sorted.length / WORKSPACES_PER_PAGE) - 1)) * WORKSPACES_PER_PAGE;
+  const shown = sorted.slice(from, from + WORKSPACES_PER_PAGE);
+  const pageLink = (to: number) => linkTo(`/months/${plan.period}`, { page: String(to) });
+  const at = from / WORKSPACES_PER_PAGE + 1;
   const canChange = may(visit, closeMonths);
   const heads = [
     { label: 'Workspace' },
@@ -108,7 +123,7 @@ function Workspaces({ visit, plan, names }: WorkspacesProps) {
   ];
   const table = (
     <Table label="Workspaces" heads={heads} {...(canChange ? { pick: 'workspaces' } : {})}>
-      {plan.workspaces.map((workspace) => (
+      {shown.map((workspace) => (
         <WorkspaceRow
           key={workspace.workspace_id}
           workspace={workspace}
@@ -156,6 +171,13 @@ function Workspaces({ visit, plan, names }: WorkspacesProps) {
           </div>
         </form>
       )}
+      <Pages
+        from={from}
+        shown={shown.length}
+        total={sorted.length}
+        previous={from === 0 ? null : pageLink(at - 1)}
+        next={from + shown.length < sorted.length ? pageLink(at + 1) : null}
+      />
     </Card>
   );
 }

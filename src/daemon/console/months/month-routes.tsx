@@ -52,6 +52,7 @@ export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
         workspaces={workspaces}
         recorded={recorded}
         bundle={bundles.get(period) ?? null}
+        page={pageNumber(request)}
       />,
     );
   });

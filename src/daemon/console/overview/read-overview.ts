@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../core/clock.ts';
 import { withTimeout } from '../../../core/deadline.ts';
 import { createSlotHistory } from '../../../freshness/schedules.ts';
 import { readSyncFacts } from '../../../freshness/staleness.ts';
@@ -62,9 +63,13 @@ export async function readOverview(
   const { rows, matching } = listAlerts.run(scope, {}, { after: null, limit: SHOWN_ALERTS });
   const alerts: SummarizedAlert[] = [];
   for (const alert of rows) if (alerts.push(alert) === SHOWN_ALERTS) break;
+  // With many workspaces and alerts, each of these steps takes as long as other requests may wait.
+  await nextTurn();
+  const workspaces = sortWorstFirst(readWorkspaces(scope.context, probe));
+  await nextTurn();
   return {
     faults: readinessFaults(probe),
-    workspaces: sortWorstFirst(readWorkspaces(scope.context, probe)),
+    workspaces,
     alerts,
     openAlerts: {
       total: matching.length,
