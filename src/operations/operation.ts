@@ -33,11 +33,16 @@ export interface Scope {
   readonly signal: AbortSignal;
   /** Queues a run of a workspace; `exists`: one waits or is running. Absent outside a daemon. */
   readonly enqueueSync?: EnqueueSync | undefined;
-  /** Runs a slow read in a thread. Absent outside a daemon: it runs here. */
+  /** Runs a slow read in a thread. Absent outside a daemon, and in that thread: it runs here. */
   readonly runApart?: RunApart | undefined;
 }
 
-export type RunApart = <Output extends object>(operation: string, input: Record<string, unknown>) => Promise<Output>;
+/** Runs a read that answers with a document, or reads a page of a listing. */
+export type RunApart = <Output extends object>(
+  operation: string,
+  input: Record<string, unknown>,
+  page?: { cursor: string | null; limit: number },
+) => Promise<Output>;
 
 export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'>;
 
@@ -146,6 +151,8 @@ export interface ListOperation<
   /** Builds the listing as a printable page, in pieces; absent if there is none. */
   page?(listing: NoInfer<Result>): Iterable<string>;
   keyOf(row: Row): RowKey;
+  /** Reports whether a page takes so long for a large ledger that it is read in a thread; absent: none does. */
+  isSlow?(input: z.output<Input>): boolean;
   run(scope: Scope, input: z.output<Input>, page: Page): Result;
 }
 

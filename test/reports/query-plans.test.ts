@@ -3,7 +3,8 @@ import { deadLetters } from '../../src/alerts/outbox/replay.ts';
 import { outboxCounts } from '../../src/freshness/workspace-status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
-import { usageRows } from '../../src/reports/queries/usage.ts';
+import { viewPage } from '../../src/reports/queries/finance-view.ts';
+import { usagePage, usageRows } from '../../src/reports/queries/usage.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const AT = '2026-03-31T00:00:00.000Z';
@@ -60,3 +61,23 @@ function planOf(connection: LedgerDb, query: (connection: LedgerDb) => unknown):
     );
   });
 }
+
+test('a page of one tenant is found without reading the others', async () => {
+  const { connection } = openLedger();
+  await publish(connection, [usageRecord('acme', 10), usageRecord('bolt', 20)]);
+  const after = { workspaceId: 'ws-1', period: '2026-01', tenantId: 'acme' };
+  const plan = planOf(connection, () => usagePage(connection, { tenantId: 'acme' }, { after, limit: 10 }));
+  expect(plan.filter((step) => /^SCAN (u|t|e)\b/.test(step))).toEqual([]);
+});
+
+test('a page of a view is computed for no month that has no rows in it', async () => {
+  const { connection } = openLedger();
+  await publish(connection, [usageRecord('acme', 10, '2026-01'), usageRecord('acme', 20, '2026-02')]);
+  for (const view of ['margin', 'budgets', 'month_to_date']) {
+    const prepare = vi.spyOn(connection, 'prepare');
+    expect(viewPage(connection, view, {}, { after: null, limit: 10 }).rows).toEqual([]);
+    const read = prepare.mock.calls.filter(([sql]) => sql.includes(`FROM finance_${view}`));
+    expect([view, read.length]).toEqual([view, 0]);
+    prepare.mockRestore();
+  }
+});

@@ -19,7 +19,7 @@ import type { Context } from '../../wiring/context.ts';
 import { addMcp } from '../mcp/mcp-routes.ts';
 import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
 import type { Caller } from './callers.ts';
-import { type Answer, applyChange, readDocument, readPage } from './documents.ts';
+import { type Answer, applyChange, readDocument, runPage } from './documents.ts';
 import { EntityTags, isListed } from './etags.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { describeApi } from './openapi.ts';
@@ -211,14 +211,14 @@ class Answers {
       .send(this.#options.context.redact(body));
   }
 
-  sendPage(
+  async sendPage(
     operation: AnyListOperation,
     scope: Scope,
     { request, reply, input, page }: Asked & { page: PageInput },
-  ): FastifyReply {
+  ): Promise<FastifyReply> {
     if (this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
-    const answer = readPage(operation, scope, input, page);
+    const answer = await runPage(operation, scope, input, page);
     return this.#send({ request, reply, input }, { ...answer, version });
   }
 

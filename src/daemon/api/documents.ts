@@ -36,6 +36,18 @@ export async function applyChange(
   return { document: { ...document, applied, notes }, snapshot: readSnapshot(scope.connection, inputWorkspace(input)) };
 }
 
+/** Reads one page of a listing; a slow one in the thread if the caller has one. */
+export async function runPage(
+  operation: AnyListOperation,
+  scope: Scope,
+  input: Record<string, unknown>,
+  page: PageInput,
+): Promise<Answer> {
+  const isSlow = operation.isSlow?.(input) === true;
+  if (isSlow && scope.runApart !== undefined) return scope.runApart<Answer>(operation.name, input, page);
+  return readPage(operation, scope, input, page);
+}
+
 /** Reads one page of a listing. Its member `next_cursor` continues it, and is null on the last page. */
 export function readPage(
   operation: AnyListOperation,

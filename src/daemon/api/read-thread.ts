@@ -6,6 +6,8 @@ import { createLogger } from '../../core/logger.ts';
 import type { Actor } from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
 import { Context } from '../../wiring/context.ts';
+import { readPage } from './documents.ts';
+import type { PageInput } from './read-input.ts';
 
 /** A read for the thread to run. */
 export interface ReadOrder {
@@ -13,21 +15,26 @@ export interface ReadOrder {
   config: Config;
   operation: string;
   input: Record<string, unknown>;
+  /** The page of a listing; null for a document. */
+  page: PageInput | null;
   actor: Actor;
   nowMs: number;
 }
 
 export type ReadReply = { id: number } & ({ document: object } | { error: PackedError });
 
-async function run({ config, operation: name, input, actor, nowMs }: ReadOrder): Promise<object> {
+async function run({ config, operation: name, input, page, actor, nowMs }: ReadOrder): Promise<object> {
   const operation = OPERATIONS.find((each) => each.name === name);
-  if (operation?.kind !== 'document') throw new Error(`${name} is not an operation that returns a document`);
+  if (operation === undefined || operation.kind === 'change') throw new Error(`${name} is not a read`);
   const clock = { ...systemClock, now: () => nowMs };
   const context = new Context(config, { clock, logger: createLogger({ level: 'silent' }) });
   try {
     const { connection } = context.reader();
     const signal = new AbortController().signal;
-    return await operation.run({ context, connection, actor, signal }, input);
+    const scope = { context, connection, actor, signal };
+    if (operation.kind === 'document') return await operation.run(scope, input);
+    if (page === null) throw new Error(`${name} is read page by page`);
+    return readPage(operation, scope, input, page);
   } finally {
     await context.close();
   }

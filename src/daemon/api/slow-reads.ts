@@ -46,7 +46,8 @@ export class SlowReads {
   /** Returns the function that runs the slow reads of a caller. */
   of(context: Context, actor: Actor): RunApart {
     const { clock } = context;
-    return (operation, input) => this.#run({ config: context.config, operation, input, actor, nowMs: clock.now() });
+    return (operation, input, page = undefined) =>
+      this.#run({ config: context.config, operation, input, page: page ?? null, actor, nowMs: clock.now() });
   }
 
   /** Ends the thread; reads that wait fail. May be called twice. */

@@ -5,7 +5,7 @@ import type { Redactor } from '../../core/text/redact.ts';
 import { hasRole, type Role } from '../../core/text/roles.ts';
 import type { DocumentOperation, Operation, Scope } from '../../operations/operation.ts';
 import { decodeCursor, encodeCursor } from '../api/cursor.ts';
-import { type Answer, applyChange, cursorPlace, readDocument, readPage } from '../api/documents.ts';
+import { type Answer, applyChange, cursorPlace, readDocument, runPage } from '../api/documents.ts';
 import { schemaOf } from '../api/openapi.ts';
 import { ApiError, problemOf } from '../api/problem.ts';
 import { badRequest, type Entry, type PageInput, parseInput } from '../api/read-input.ts';
@@ -120,7 +120,7 @@ async function answer(operation: Operation, scope: Scope, given: Record<string, 
   const { limit, cursor, ...fields } = given;
   if (operation.kind === 'list') {
     const page = pageOf({ limit, cursor });
-    const { document, snapshot } = readPage(operation, scope, parseInput(operation, fields, TOOL), page);
+    const { document, snapshot } = await runPage(operation, scope, parseInput(operation, fields, TOOL), page);
     const { next_cursor: next } = document as { next_cursor: string | null };
     return {
       document: { ...document, snapshot },

@@ -44,6 +44,8 @@ export const readStatement = list({
   tail: statementTailSchema,
   columns: null,
   keyOf: ({ tenant_id }) => [tenant_id],
+  // The totals and the proof cover all tenants of the month.
+  isSlow: () => true,
   run(scope, { period, workspace, tenant, proof }, { after }): StatementListing {
     const { begin, end, tenants, invoiceOf } = openStatement(scope, { period, workspace, tenant, proof });
     return { head: begin, rows: tenantsAfter(tenants(), after?.[0]), tail: end, invoiceOf };
@@ -75,6 +77,7 @@ export const tenantStatement = document({
   }),
   http: { method: 'GET', path: '/statements/{period}/{tenant_id}' },
   command: 'statement --for-tenant',
+  isSlow: true,
   page: (statement) => [tenantPage(statement as StatementDocument, pageScript())],
   run(scope, { period, workspace, tenant_id }): StatementDocument {
     return scope.connection.transaction(() => {

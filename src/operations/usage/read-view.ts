@@ -28,6 +28,9 @@ const OTHER_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = [
   'alert_messages',
 ];
 
+/** Views whose rows are sums over all tenants of a month, or compare all of them with an earlier day. */
+const SLOW_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = ['budgets', 'margin', 'month_to_date', 'period_totals'];
+
 export type ViewRow = Record<string, SheetValue>;
 export type ViewInput = z.output<typeof filters>;
 
@@ -48,6 +51,7 @@ export const readView = list({
   row: z.record(z.string(), value),
   columns: 'listing',
   keyOf,
+  isSlow: ({ view }) => SLOW_VIEWS.includes(view),
   run: (scope, { view, ...wanted }, page) => listingOf(scope, view, wanted, page),
 });
 
@@ -140,6 +144,7 @@ function viewList(
     row: z.record(z.string(), value),
     columns: 'listing',
     keyOf,
+    isSlow: () => SLOW_VIEWS.includes(view),
     run: (scope, wanted, page) => listingOf(scope, view, wanted, page),
   });
 }

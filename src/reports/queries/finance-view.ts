@@ -119,6 +119,15 @@ const MONTHLY_VIEWS: readonly string[] = [
   'finance_usage',
 ];
 
+const IS_OPEN = "periods.closed_seq IS NULL AND periods.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
+
+/** Months that can have rows in a view, as SQL. The view would be computed for each of the other months, too. */
+const MONTHS_WITH_ROWS: Readonly<Record<string, string>> = {
+  finance_budgets: `${IS_OPEN} AND EXISTS (SELECT 1 FROM budgets b WHERE b.workspace_key = periods.workspace_key)`,
+  finance_margin: 'EXISTS (SELECT 1 FROM costs c WHERE c.period_key = periods.period_key)',
+  finance_month_to_date: IS_OPEN,
+};
+
 /** Monthly views that SQLite would compute and sort as a whole for each page: they are read by ranges of tenants, too. */
 const VIEWS_BY_TENANT: readonly string[] = [
   'finance_charge_lines',
@@ -206,7 +215,7 @@ function* partsOf(
   }
   const [workspaceId, period] = (after?.values ?? []).map(String);
   const from = workspaceId === undefined || period === undefined ? null : { workspaceId, period };
-  for (const month of storedMonths(connection, { ...filters, from })) {
+  for (const month of storedMonths(connection, { ...filters, from, only: MONTHS_WITH_ROWS[view] })) {
     const isFirst = month.workspace_id === workspaceId && month.period === period;
     const monthly = { ...selection, workspace_id: month.workspace_id, period: month.period };
     const place = isFirst && after !== null ? { ...after, values: after.values.slice(2) } : null;

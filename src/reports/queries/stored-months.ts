@@ -7,6 +7,8 @@ export interface MonthFilters {
   period?: Period | PeriodWindow | undefined;
   /** Start with this month of this workspace; null: with the first one. */
   from: { workspaceId: string; period: Period } | null;
+  /** SQL about `periods` that selects the months to go through; all unless given. */
+  only?: string | undefined;
 }
 
 /**
@@ -15,13 +17,14 @@ export interface MonthFilters {
  */
 export function storedMonths(
   connection: LedgerDb,
-  { workspaceId, period, from }: MonthFilters,
+  { workspaceId, period, from, only = '1' }: MonthFilters,
 ): { workspace_id: string; period: Period }[] {
   const { where, values } = whereClause({ workspace_id: workspaceId, period });
   return connection
     .prepare(
       `SELECT workspace_id, period FROM workspaces JOIN periods USING (workspace_key)
-       ${where === '' ? 'WHERE' : `${where} AND`} (workspace_id, period) >= (?, ?) ORDER BY workspace_id, period`,
+       ${where === '' ? 'WHERE' : `${where} AND`} (workspace_id, period) >= (?, ?) AND (${only})
+       ORDER BY workspace_id, period`,
     )
     .all(...values, from?.workspaceId ?? '', from?.period ?? '') as { workspace_id: string; period: Period }[];
 }

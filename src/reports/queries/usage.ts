@@ -34,6 +34,9 @@ export const USAGE_COLUMNS: readonly Column<UsageRow>[] = [
   { name: 'withdrawn', kind: 'flag' },
 ];
 
+const USAGE_SQL = `workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
+  first_seen_at, changed_at, withdrawn`;
+
 type StoredUsage = Exact<typeof financeUsage.$inferSelect>;
 
 export interface UsageFilters {
@@ -49,14 +52,13 @@ export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Gene
   const nameOf = tenantNameLookup(connection, filters);
   const rows = connection
     .prepare(
-      `SELECT workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
-         first_seen_at, changed_at, withdrawn
+      `SELECT ${USAGE_SQL}
        FROM finance_usage ${where} ORDER BY workspace_id, period, tenant_id`,
     )
     .safeIntegers()
     .iterate(...values) as IterableIterator<StoredUsage>;
   for (const row of rows) {
-    yield { ...row, withdrawn: row.withdrawn !== 0n, display_name: nameOf(row.workspace_id, row.tenant_id) };
+    yield withName(row, nameOf(row.workspace_id, row.tenant_id));
   }
 }
 
@@ -77,25 +79,47 @@ export function usagePage(
   { after, limit }: { after: UsagePlace | null; limit: number },
 ): UsageRow[] {
   const { workspaceId, tenantId, period } = filters;
+  // The index of tenants leads to the few rows of one tenant.
+  if (tenantId !== undefined) return tenantRows(connection, filters, after, limit);
   const rows: UsageRow[] = [];
+  const select = connection
+    .prepare(
+      `SELECT ${USAGE_SQL}
+       FROM finance_usage WHERE workspace_id = ? AND period = ? AND tenant_id > ? ORDER BY tenant_id LIMIT ?`,
+    )
+    .safeIntegers();
   for (const month of storedMonths(connection, { workspaceId, period, from: after })) {
     if (rows.length >= limit) break;
     const isFirst = month.workspace_id === after?.workspaceId && month.period === after.period;
-    const { where, values } = whereClause({ ...month, tenant_id: tenantId });
-    const found = connection
-      .prepare(
-        `SELECT workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
-           first_seen_at, changed_at, withdrawn
-         FROM finance_usage ${where} AND tenant_id > ? ORDER BY tenant_id LIMIT ?`,
-      )
-      .safeIntegers()
-      .all(...values, isFirst ? after.tenantId : '', limit - rows.length) as StoredUsage[];
+    const place = isFirst ? after.tenantId : '';
+    const found = select.all(month.workspace_id, month.period, place, limit - rows.length) as StoredUsage[];
     const nameOf = tenantNameReader(connection, month.workspace_id);
-    for (const row of found) {
-      rows.push({ ...row, withdrawn: row.withdrawn !== 0n, display_name: nameOf(row.tenant_id) });
-    }
+    for (const row of found) rows.push(withName(row, nameOf(row.tenant_id)));
   }
   return rows;
+}
+
+/** Returns the rows of one tenant after a place. */
+function tenantRows(
+  connection: LedgerDb,
+  { workspaceId, tenantId, period }: UsageFilters,
+  after: UsagePlace | null,
+  limit: number,
+): UsageRow[] {
+  const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
+  const rows = connection
+    .prepare(
+      `SELECT ${USAGE_SQL} FROM finance_usage ${where} AND (workspace_id, period) > (?, ?)
+       ORDER BY workspace_id, period LIMIT ?`,
+    )
+    .safeIntegers()
+    .all(...values, after?.workspaceId ?? '', after?.period ?? '', limit) as StoredUsage[];
+  const nameOf = tenantNameLookup(connection, { workspaceId, tenantId });
+  return rows.map((row) => withName(row, nameOf(row.workspace_id, row.tenant_id)));
+}
+
+function withName(row: StoredUsage, displayName: string | null): UsageRow {
+  return { ...row, withdrawn: row.withdrawn !== 0n, display_name: displayName };
 }
 
 export function usageRows(connection: LedgerDb, filters: UsageFilters): UsageRow[] {

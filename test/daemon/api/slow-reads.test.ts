@@ -2,10 +2,15 @@ import { expect, it, vi } from 'vitest';
 import { backtestSettings } from '../../../src/operations/alerts/backtest-settings.ts';
 import { planMonth } from '../../../src/operations/months/plan-month.ts';
 import { checkRates } from '../../../src/operations/rates/compare-rates.ts';
+import { readStatement, tenantStatement } from '../../../src/operations/statements/read-statement.ts';
 import { verifyLedger } from '../../../src/operations/system/verify-ledger.ts';
+import { listUsage } from '../../../src/operations/usage/list-usage.ts';
+import { VIEW_LISTS } from '../../../src/operations/usage/read-view.ts';
 import { copiesOf } from '../../commands/world.ts';
 import { ledgerOfOperations, OTHER_CARD } from '../../operations/ledger-of-operations.ts';
 import { serveApi } from './served-api.ts';
+
+type Row = Record<string, unknown>;
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
 
@@ -26,6 +31,26 @@ it('reads of the whole ledger, and changes that begin with one, do not run on th
   const closed = await post('/v1/periods/2026-02/close', { workspace: 'ws-1', note: 'run 12' });
   expect(closed.json.code).toBe('close_refused');
   expect((await post('/v1/periods/2026-02/close-all', {})).json).toMatchObject({ refused: 2, applied: false });
+  for (const run of here) expect(run).not.toHaveBeenCalled();
+});
+
+it('pages of listings that sum whole months do not run on the thread that answers requests, and continue by cursor', async () => {
+  const { ask } = await serveApi(await worldOfOperations());
+  const periods = VIEW_LISTS.find(({ name }) => name === 'periods.list');
+  if (periods === undefined) throw new Error('there is no listing of periods');
+  const here = [readStatement, listUsage, periods, tenantStatement].map((operation) => vi.spyOn(operation, 'run'));
+  const month = '/v1/statements/2026-01?workspace=ws-1&limit=1';
+  const answers = await Promise.all([
+    ask(month),
+    ask('/v1/usage?as_of=2026-02-20T12:30:00Z&limit=1'),
+    ask('/v1/periods?limit=1'),
+    ask('/v1/statements/2026-01/acme?workspace=ws-1'),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  const [first] = answers;
+  const next = await ask(`${month}&cursor=${first?.json.next_cursor}`);
+  expect(first?.json.tenants.concat(next.json.tenants).map(({ tenant_id: id }: Row) => id)).toEqual(['acme', 'globex']);
+  expect((await ask(`${month}&cursor=made-up`)).json).toMatchObject({ status: 400, code: 'bad_cursor' });
   for (const run of here) expect(run).not.toHaveBeenCalled();
 });
 
