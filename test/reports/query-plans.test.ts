@@ -62,12 +62,16 @@ function planOf(connection: LedgerDb, query: (connection: LedgerDb) => unknown):
   });
 }
 
-test('a page of one tenant is found without reading the others', async () => {
+test('a page of one tenant is found without reading the others, and without asking month by month', async () => {
   const { connection } = openLedger();
-  await publish(connection, [usageRecord('acme', 10), usageRecord('bolt', 20)]);
-  const after = { workspaceId: 'ws-1', period: '2026-01', tenantId: 'acme' };
-  const plan = planOf(connection, () => usagePage(connection, { tenantId: 'acme' }, { after, limit: 10 }));
-  expect(plan.filter((step) => /^SCAN (u|t|e)\b/.test(step))).toEqual([]);
+  await publish(connection, [usageRecord('acme', 10, '2026-02'), usageRecord('acme', 10), usageRecord('bolt', 20)]);
+  const after = { workspaceId: 'ws-1', period: '2026-02', tenantId: 'acme' };
+  const page = () => usagePage(connection, { tenantId: 'acme' }, { after, limit: 10 });
+  expect(planOf(connection, page).filter((step) => /^SCAN (u|t|e)\b/.test(step))).toEqual([]);
+  const prepare = vi.spyOn(connection, 'prepare');
+  expect(page().map(({ tenant_id: id, period }) => [id, period])).toEqual([['acme', '2026-03']]);
+  expect(prepare.mock.calls.filter(([sql]) => sql.includes('JOIN periods'))).toEqual([]);
+  prepare.mockRestore();
 });
 
 test('a page of a view is computed for no month that has no rows in it', async () => {
