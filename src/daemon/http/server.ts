@@ -35,6 +35,11 @@ import { isApi, refuse } from './refusal.ts';
 import { createReportMaker, type ReportMaker } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
+/**
+ * An idle connection stays open longer than clients and proxies keep theirs: Caddy 120 s, Go and Traefik 90 s, nginx and
+ * load balancers 60 s. A request that is sent while the server closes the connection would fail with ECONNRESET.
+ */
+const KEEP_ALIVE_MS = 125_000;
 /** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */
 const MAX_PARAMETER_LENGTH = 12_288;
 /** The actor that is recorded for a caller with the token of the pages. */
@@ -98,6 +103,7 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: (error, request, reply) => refuse(request, reply, statusOf(error), 'bad_request', error.message),
     ...WITHOUT_SCHEMAS,
