@@ -111,6 +111,14 @@ describe('a caller', () => {
     expect((await ask('/v1/head', { role: 'finance' })).status).toBe(200);
   });
 
+  it('who asks again at once is refused a second later, so that a flood takes no time from others', async () => {
+    const { ask } = await serveApi(await worldOfOperations(), { requestsPerMinute: 1 });
+    await ask('/v1/head');
+    const startMs = performance.now();
+    expect((await ask('/v1/head')).status).toBe(429);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(990);
+  });
+
   it('whose role is too small is refused with the role that is needed', async () => {
     const { ask } = await serveApi(await worldOfOperations());
     const answer = await ask('/v1/alerts/alert_1/acknowledge', { method: 'POST', role: 'read', body: {} });
