@@ -201,6 +201,10 @@ class Answers {
     }
     // An entity tag identifies the answer of a URL. The answer to a POST also depends on its body, so it gets no tag.
     const hasTag = request.method === 'GET';
+    if (!hasTag && operation.isSlow === true) {
+      const body = await this.#slowReads.body(scope, operation.name, input);
+      return reply.type(JSON_TYPE).send(Buffer.from(body.buffer));
+    }
     if (hasTag && this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
     const answer = await readDocument(operation, scope, input);

@@ -5,8 +5,9 @@ import { type PackedError, packError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import type { Actor } from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
+import { renderJson } from '../../reports/formats/json.ts';
 import { Context } from '../../wiring/context.ts';
-import { readPage } from './documents.ts';
+import { readDocument, readPage } from './documents.ts';
 import type { PageInput } from './read-input.ts';
 
 /** A read for the thread to run. */
@@ -17,13 +18,15 @@ export interface ReadOrder {
   input: Record<string, unknown>;
   /** The page of a listing; null for a document. */
   page: PageInput | null;
+  /** True: the reply is the body of an answer, because a large document takes longer to copy and to render than to read. */
+  asBody: boolean;
   actor: Actor;
   nowMs: number;
 }
 
 export type ReadReply = { id: number } & ({ document: object } | { error: PackedError });
 
-async function run({ config, operation: name, input, page, actor, nowMs }: ReadOrder): Promise<object> {
+async function run({ config, operation: name, input, page, asBody, actor, nowMs }: ReadOrder): Promise<object> {
   const operation = OPERATIONS.find((each) => each.name === name);
   if (operation === undefined || operation.kind === 'change') throw new Error(`${name} is not a read`);
   const clock = { ...systemClock, now: () => nowMs };
@@ -32,7 +35,11 @@ async function run({ config, operation: name, input, page, actor, nowMs }: ReadO
     const { connection } = context.reader();
     const signal = new AbortController().signal;
     const scope = { context, connection, actor, signal };
-    if (operation.kind === 'document') return await operation.run(scope, input);
+    if (operation.kind === 'document') {
+      if (!asBody) return await operation.run(scope, input);
+      const { document, snapshot } = await readDocument(operation, scope, input);
+      return new TextEncoder().encode(context.redact(renderJson({ ...document, snapshot })));
+    }
     if (page === null) throw new Error(`${name} is read page by page`);
     return readPage(operation, scope, input, page);
   } finally {
@@ -46,5 +53,6 @@ parentPort?.on('message', async (order: ReadOrder) => {
     (document): ReadReply => ({ id: order.id, document }),
     (error: unknown): ReadReply => ({ id: order.id, error: packError(error) }),
   );
-  parentPort?.postMessage(reply);
+  const body = 'document' in reply && reply.document instanceof Uint8Array ? [reply.document.buffer] : [];
+  parentPort?.postMessage(reply, body as ArrayBuffer[]);
 });

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { type Cancel, systemClock } from '../../core/clock.ts';
 import { AppError, unpackError } from '../../core/errors.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
-import type { Actor, RunApart } from '../../operations/operation.ts';
+import type { Actor, RunApart, Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { ReadOrder, ReadReply } from './read-thread.ts';
 
@@ -47,7 +47,21 @@ export class SlowReads {
   of(context: Context, actor: Actor): RunApart {
     const { clock } = context;
     return (operation, input, page = undefined) =>
-      this.#run({ config: context.config, operation, input, page: page ?? null, actor, nowMs: clock.now() });
+      this.#run({
+        config: context.config,
+        operation,
+        input,
+        page: page ?? null,
+        asBody: false,
+        actor,
+        nowMs: clock.now(),
+      });
+  }
+
+  /** Returns the answer of a slow read as JSON text in UTF-8, with the state of the ledger that it shows. */
+  body({ context, actor }: Scope, operation: string, input: Record<string, unknown>): Promise<Uint8Array> {
+    const { config, clock } = context;
+    return this.#run({ config, operation, input, page: null, asBody: true, actor, nowMs: clock.now() });
   }
 
   /** Ends the thread; reads that wait fail. May be called twice. */

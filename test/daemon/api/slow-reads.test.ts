@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { SlowReads } from '../../../src/daemon/api/slow-reads.ts';
 import { backtestSettings } from '../../../src/operations/alerts/backtest-settings.ts';
 import { planMonth } from '../../../src/operations/months/plan-month.ts';
 import { checkRates } from '../../../src/operations/rates/compare-rates.ts';
@@ -32,6 +33,18 @@ it('reads of the whole ledger, and changes that begin with one, do not run on th
   expect(closed.json.code).toBe('close_refused');
   expect((await post('/v1/periods/2026-02/close-all', {})).json).toMatchObject({ refused: 2, applied: false });
   for (const run of here) expect(run).not.toHaveBeenCalled();
+});
+
+it('a large comparison of prices is rendered in the thread, as it would be here', async () => {
+  const { ask } = await serveApi(await worldOfOperations());
+  const bodies = vi.spyOn(SlowReads.prototype, 'body');
+  const answer = await ask('/v1/rates/check', { method: 'POST', role: 'finance', body: { rates: [OTHER_CARD] } });
+  expect(answer.json.months).toContainEqual(
+    expect.objectContaining({ period: '2026-01', currency: 'EUR', now: expect.any(String), other: expect.any(String) }),
+  );
+  expect(answer.json.snapshot).toEqual((await ask('/v1/head')).json.snapshot);
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(bodies).toHaveBeenCalledTimes(1);
 });
 
 it('pages of listings that sum whole months do not run on the thread that answers requests, and continue by cursor', async () => {
