@@ -177,6 +177,7 @@ async function launch(): Promise<Browser> {
         await ask('DOM.setFileInputFiles', { nodeId, files: [file] });
       },
       async saveDownloads(folder) {
+        // cspell:disable-next-line -- the protocol's own name
         await call('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
       },
       async seriousFaults() {
