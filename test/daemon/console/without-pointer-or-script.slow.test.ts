@@ -1,13 +1,15 @@
 // cspell:ignore formaction
 
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { World } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
 import { browserOfFile, type Looked } from '../../support/browser.ts';
 import { eventually } from '../../support/eventually.ts';
 import { serveConsole, TOKENS } from './served-console.ts';
-import { workspacesOf } from './sign-in/sign-in-provider.ts';
+import { oidcSettings, workspacesOf } from './sign-in/sign-in-provider.ts';
 
+const SHOTS = process.env.SCREENSHOTS;
 const look = browserOfFile();
 const tokenOf = (role: string): string => TOKENS.find((token) => token.role === role)?.token ?? '';
 
@@ -115,6 +117,29 @@ describe('with the keyboard alone', { timeout: 400_000 }, () => {
       }
       expect([path, blind]).toEqual([path, []]);
       expect([path, reached]).toEqual([path, Array.from({ length: all }, (_, index) => index)]);
+    }
+  });
+});
+
+describe('for strangers', { timeout: 100_000 }, () => {
+  it('the pages of the sign-in are readable at 360 and 1440 px, light and dark, and have no violation', async () => {
+    const world = await ledgerOfOperations();
+    const oidc = oidcSettings('http://127.0.0.1:1');
+    world.configure({ http: { oidc }, workspaces: workspacesOf(world) });
+    const { url } = await serveConsole(world);
+    for (const path of ['/sign-in', '/sign-in/provider', '/sign-in/callback']) {
+      for (const [width, scheme] of [
+        [360, 'dark'],
+        [1440, 'light'],
+      ] as const) {
+        const page = await look(`${url}${path}`, width, scheme);
+        const where = `${path} at ${width}, ${scheme}`;
+        expect(String(await page.evaluate('document.body.innerText')), where).toContain('Sign in with 127.0.0.1:1');
+        expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), where).toBe(false);
+        expect(await page.seriousFaults(), where).toEqual([]);
+        if (SHOTS !== undefined)
+          await page.screenshot(join(SHOTS, `stranger${path.replaceAll('/', '-')}-${width}.png`));
+      }
     }
   });
 });
