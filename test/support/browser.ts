@@ -1,3 +1,4 @@
+// cspell:ignore Behavior
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -181,22 +181,22 @@ describe('a month in a browser', { timeout: 300_000 }, () => {
     const usage = [row('cus_8812', PERIOD, 4200), row('cus_9001', PERIOD, 100)];
     const world = await createWorld({ id: 'ws-1', api_key_id: 'ak', secret_key: 'sk_not_a_secret', usage });
     await world.run('sync');
-    writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name\ncus_8812,Acme Traders\n');
+    writeFileSync(join(world.folder, 'names.csv'), 'tenant_id,display_name\ncus_8812,Blue Harbour Traders\n');
     await world.run('tenants', 'import', 'names.csv');
     const { url } = await serveConsole(world, {}, { withApi: true });
     const downloads = temporaryFolder();
     const page = await look(`${url}/months/${PERIOD}/statements?token=${token}`, 1440);
     await page.saveDownloads(downloads);
     const person = new Person(page);
-    await person.fill('input[name="search"]', 'me tr');
+    await person.fill('input[name="search"]', 'harbour tr');
     await page.press('Enter');
     await eventually(async () => expect(await page.evaluate('location.search')).toContain('search='));
-    expect(await person.read('Acme Traders')).not.toContain('cus_9001');
+    expect(await person.read('Blue Harbour Traders')).not.toContain('cus_9001');
     await person.click('a[aria-label="Statement of cus_8812 as a page"]');
     const file = join(downloads, `statement-${PERIOD}.html`);
     await eventually(() => expect(existsSync(file) || readdirSync(downloads).length > 0).toBe(true), 30_000);
     const [saved = ''] = readdirSync(downloads);
-    expect(readFileSync(join(downloads, saved), 'utf8')).toContain('Acme Traders');
+    expect(readFileSync(join(downloads, saved), 'utf8')).toContain('Blue Harbour Traders');
   });
 
   it('is repaired when a workspace fails: once its service answers again, "Sync now" makes it fresh', async () => {
