@@ -73,11 +73,11 @@ it('says of a pace what was told as long as nothing has changed, and by what its
   const world = await createWorld({ ...FIRST, usage });
   moveTo(world, Date.UTC(2026, 0, 1));
   await world.run('sync', '--from', '2025-11');
-  // January is even, and February begins with two and a half times as much.
+  // January is even, and February has two and a half times as much for longer than a burst lasts.
   const readings = [
     ...[195, 390, 585, 780, 975, 1_170].map((credits, day) => ({ period: '2026-01', day: day + 2, credits })),
     { period: '2026-01', day: 32, credits: 6_000 },
-    ...[500, 1_000, 1_500, 2_000, 2_500, 3_000].map((credits, day) => ({ period: '2026-02', day: day + 2, credits })),
+    ...Array.from({ length: 12 }, (_, day) => ({ period: '2026-02', day: day + 2, credits: 500 * (day + 1) })),
   ];
   for (const { period, day, credits } of readings) {
     moveTo(world, Date.parse(`${period}-01`) + (day - 1) * 86_400_000);
