@@ -29,7 +29,7 @@ export interface ReceiverCall {
   body?: string;
 }
 
-export type Answer =
+export type ReceiverAnswer =
   /** `retryAfterMs`: from the Retry-After header. `body` is raw: pass it through `displayText` before showing or storing it. */
   | { status: number; body: string; retryAfterMs: number | null }
   /** No answer. `certain`: the receiver certainly did not get the request. */
@@ -64,7 +64,10 @@ export class ReceiverHttp {
   }
 
   /** Makes one request without retries. Never rejects: network errors are answers, too. */
-  async call({ method, base, path = '', headers = {}, body }: ReceiverCall, signal: AbortSignal): Promise<Answer> {
+  async call(
+    { method, base, path = '', headers = {}, body }: ReceiverCall,
+    signal: AbortSignal,
+  ): Promise<ReceiverAnswer> {
     const url = new URL(`${base ?? this.#options.url}${path}`);
     const request = { method, url, headers: { 'user-agent': 'usage-ledger', ...headers }, body, signal };
     try {
@@ -92,7 +95,7 @@ export class ReceiverHttp {
   }
 
   /** Converts an answer into the outcome of the events sent, by the usual meaning of the HTTP status. */
-  outcomeOf(answer: Answer): Outcome {
+  outcomeOf(answer: ReceiverAnswer): Outcome {
     if (answer.status === null) return { is: 'retry', answer: answer.fault, certain: answer.certain, afterMs: null };
     const { status, retryAfterMs } = answer;
     if (status >= 200 && status < 300) return { is: 'accepted' };
@@ -112,7 +115,7 @@ export class ReceiverHttp {
   }
 
   /** Makes a read request and retries it after status 429: comparing a month takes a request for each customer. */
-  async callRetrying(call: ReceiverCall, signal: AbortSignal): Promise<Answer> {
+  async callRetrying(call: ReceiverCall, signal: AbortSignal): Promise<ReceiverAnswer> {
     const { clock } = this.#options;
     for (let waits = 0; ; waits += 1) {
       const answer = await this.call(call, signal);
@@ -122,7 +125,7 @@ export class ReceiverHttp {
   }
 
   /** Returns the body of a 2xx answer. Throws the error of `ask` for any other answer. */
-  requireBody(answer: Answer): string {
+  requireBody(answer: ReceiverAnswer): string {
     const outcome = this.outcomeOf(answer);
     if (outcome.is === 'accepted' && answer.status !== null) return answer.body;
     if (outcome.is === 'unauthorized') {
@@ -141,7 +144,7 @@ export class ReceiverHttp {
   }
 }
 
-function noAnswer(error: unknown): Answer {
+function noAnswer(error: unknown): ReceiverAnswer {
   const fault = error instanceof AppError ? reasonOf(error) : 'the request was cancelled';
   return { status: null, fault, certain: error instanceof OutboundError && error.neverSent };
 }

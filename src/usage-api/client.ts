@@ -15,7 +15,7 @@ import {
 } from './answers/parse-response.ts';
 import { CancelledError, type EndpointLabel, InvalidRequestError, UnauthorizedError } from './errors.ts';
 import type { PageLease, PageMemory } from './http/page-memory.ts';
-import { openPool, type Route } from './http/pool.ts';
+import { openServicePool, type ServiceRoute } from './http/pool.ts';
 import { MAX_BODY_BYTES } from './http/receive.ts';
 import { type ApiResponse, sendRequest, type TransportOptions } from './http/transport.ts';
 import {
@@ -162,7 +162,7 @@ export class UsageApiClient {
   readonly #dashboardsPath: string;
   readonly #usagePath: string;
   readonly #pool: OriginPool;
-  readonly #route: Route;
+  readonly #route: ServiceRoute;
   readonly #memory: PageMemory | null;
   /** One signer for each key. It is called for each attempt, so that none reuses an earlier X-Valid-Until. */
   readonly #signers = new WeakMap<ApiKey, Signer>();
@@ -189,7 +189,7 @@ export class UsageApiClient {
     this.#dashboardsPath = `${prefix}/api/v1/external/dashboards`;
     this.#usagePath = `${prefix}/api/v1/external/workspaces/${workspace}/tenant-usage`;
     this.#route = { ca: options.ca, proxy: options.proxy, dispatcher: options.dispatcher };
-    this.#pool = openPool(origin, options.concurrency ?? 8, this.#route);
+    this.#pool = openServicePool(origin, options.concurrency ?? 8, this.#route);
     this.#memory = options.memory ?? null;
     const redactOthers = options.redact ?? ((text: string) => text);
     this.#transport = {
@@ -377,7 +377,7 @@ export class UsageApiClient {
   }
 }
 
-function openEmbedPool(embedUrl: string, route: Route): { pool: OriginPool; path: string } {
+function openEmbedPool(embedUrl: string, route: ServiceRoute): { pool: OriginPool; path: string } {
   const { origin, prefix } = parseServiceUrl(embedUrl, 'embed_url');
-  return { pool: openPool(origin, 1, route), path: `${prefix}/api/v1/embed/generate-token` };
+  return { pool: openServicePool(origin, 1, route), path: `${prefix}/api/v1/embed/generate-token` };
 }

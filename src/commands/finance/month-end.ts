@@ -75,20 +75,20 @@ function printPlan(cli: CliContext, plan: MonthEnd): void {
   if (notices.length > 0) printNotices(cli, 'Also worth checking:', notices);
 }
 
-interface Notice {
+interface MonthNotice {
   words: string;
   command: string | null;
 }
 
-function ledgerBlockers({ sound }: MonthEnd): Notice[] {
+function ledgerBlockers({ sound }: MonthEnd): MonthNotice[] {
   return sound ? [] : [{ words: 'the ledger has faults', command: 'usage-ledger verify' }];
 }
 
-function blockersOf({ workspace_id: id, blockers }: MonthEndWorkspace): Notice[] {
+function blockersOf({ workspace_id: id, blockers }: MonthEndWorkspace): MonthNotice[] {
   return blockers.map(({ reason, command }) => ({ words: `${inertText(id)}: ${reason}`, command }));
 }
 
-function printNotices(cli: CliContext, title: string, notices: readonly Notice[]): void {
+function printNotices(cli: CliContext, title: string, notices: readonly MonthNotice[]): void {
   cli.print('');
   cli.print(title);
   for (const { words, command } of notices) {

@@ -16,13 +16,13 @@ async function makeFile({ rowsPath, path, format, name, columns }: SheetOrder): 
 /** Reads lines that are JSON arrays of the values of a row. */
 function* rowsIn(path: string, columns: readonly SheetColumn[]): Generator<SheetValue[]> {
   const isDouble = columns.map(({ kind }) => kind === 'double');
-  for (const line of linesOf(path)) {
+  for (const line of sheetLines(path)) {
     const values = parseExact(line) as SheetValue[];
     yield values.map((value, at) => (isDouble[at] === true && typeof value === 'bigint' ? Number(value) : value));
   }
 }
 
-function* linesOf(path: string): Generator<string> {
+function* sheetLines(path: string): Generator<string> {
   const file = openSync(path, 'r');
   try {
     const chunk = Buffer.alloc(CHUNK_BYTES);

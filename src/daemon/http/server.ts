@@ -39,7 +39,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
  * An idle connection stays open longer than clients and proxies keep theirs: Caddy 120 s, Go and Traefik 90 s, nginx and
  * load balancers 60 s. A request that is sent while the server closes the connection would fail with ECONNRESET.
  */
-const KEEP_ALIVE_MS = 125_000;
+const IDLE_CONNECTION_MS = 125_000;
 /** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */
 const MAX_PARAMETER_LENGTH = 12_288;
 /** The actor that is recorded for a caller with the token of the pages. */
@@ -103,9 +103,10 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
   const app = fastify({
     forceCloseConnections: true,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: IDLE_CONNECTION_MS,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-    frameworkErrors: (error, request, reply) => refuse(request, reply, statusOf(error), 'bad_request', error.message),
+    frameworkErrors: (error, request, reply) =>
+      refuse(request, reply, responseStatus(error), 'bad_request', error.message),
     ...WITHOUT_SCHEMAS,
   });
   try {
@@ -175,7 +176,7 @@ function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redacto
     refuse(request, reply, 404, 'not_found', 'see /api for the paths and their methods'),
   );
   app.setErrorHandler((error, request, reply) => {
-    const status = statusOf(error);
+    const status = responseStatus(error);
     if (!isApi(request) && status < 500) return reply.code(status).send({ error: 'bad_request' });
     if (isApi(request) && (error instanceof AppError || status < 500)) {
       return sendProblem(reply, error instanceof AppError ? error : badRequestOf(error, status), redact);
@@ -231,7 +232,7 @@ function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpServerOptio
   });
 }
 
-function statusOf(error: unknown): number {
+function responseStatus(error: unknown): number {
   if (!(error instanceof Error) || !('statusCode' in error)) return 500;
   return typeof error.statusCode === 'number' && error.statusCode >= 400 ? error.statusCode : 500;
 }

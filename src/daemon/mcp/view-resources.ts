@@ -2,12 +2,12 @@ import { type Resource, ResourceNotFoundError, type TextResourceContents } from 
 import { VIEW_COLUMNS } from '../../ledger/store/schema/view-columns/view-columns.ts';
 
 const PREFIX = 'ledger://views/';
-const TYPE = 'text/markdown';
+const RESOURCE_TYPE = 'text/markdown';
 
 /** The `finance_*` views of the ledger as resources: each shows the meaning of a row and of its columns. */
 export const VIEW_RESOURCES: readonly Resource[] = Object.entries(VIEW_COLUMNS).map(([view, { row }]) => {
   const name = shortName(view);
-  return { uri: `${PREFIX}${name}`, name, title: view, description: plain(row), mimeType: TYPE };
+  return { uri: `${PREFIX}${name}`, name, title: view, description: plain(row), mimeType: RESOURCE_TYPE };
 });
 
 /** Returns the columns of a view as Markdown. Throws ResourceNotFoundError for another address. */
@@ -21,7 +21,11 @@ export function readViewResource(uri: string): TextResourceContents {
     meaning === '' ? `- ${column}` : `- ${column}: ${plain(meaning)}`,
   );
   const read = `Read its rows with views_read and the view \`${shortName(view)}\`, or in SQL from \`${view}\`.`;
-  return { uri, mimeType: TYPE, text: `# ${view}\n\n${plain(description.row)} ${read}\n\n${columns.join('\n')}\n` };
+  return {
+    uri,
+    mimeType: RESOURCE_TYPE,
+    text: `# ${view}\n\n${plain(description.row)} ${read}\n\n${columns.join('\n')}\n`,
+  };
 }
 
 function shortName(view: string): string {

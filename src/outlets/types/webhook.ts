@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import { sendSplitting } from '../answers.ts';
 import { cloudEvent } from '../events.ts';
 import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
-import type { Answer, ReceiverDeps } from '../receiver-http.ts';
+import type { ReceiverAnswer, ReceiverDeps } from '../receiver-http.ts';
 
 export interface WebhookOutlet {
   /** Each secret adds a signature. */
@@ -18,7 +18,12 @@ export interface WebhookOutlet {
 export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledgerId }: ReceiverDeps): Receiver {
   const keys = outlet.secrets.map(webhookKey);
 
-  const post = (id: string, events: readonly UsageEvent[], single: boolean, signal: AbortSignal): Promise<Answer> => {
+  const post = (
+    id: string,
+    events: readonly UsageEvent[],
+    single: boolean,
+    signal: AbortSignal,
+  ): Promise<ReceiverAnswer> => {
     const all = events.map((event) => cloudEvent(event, ledgerId));
     const body = JSON.stringify(single ? all[0] : all);
     const seconds = Math.floor(clock.now() / 1000);

@@ -22,8 +22,8 @@ export function tenantTitle({ name, period }: TenantPageData): string {
 export function TenantReport({ data, charts, links }: TenantReportProps) {
   return (
     <div class="report">
-      <Lead data={data} links={links} />
-      <Credits data={data} charts={charts} />
+      <TenantLead data={data} links={links} />
+      <TenantCredits data={data} charts={charts} />
       <MoneyCards data={data} drawings={charts.money} />
       <PaceCard days={data.days} drawing={charts.pace} />
       <Charges data={data} />
@@ -34,7 +34,7 @@ export function TenantReport({ data, charts, links }: TenantReportProps) {
   );
 }
 
-function Lead({ data, links }: Omit<TenantReportProps, 'charts'>) {
+function TenantLead({ data, links }: Omit<TenantReportProps, 'charts'>) {
   const { tenantId, externalRef, workspaceId, state, withdrawn, credits, origin } = data;
   return (
     <>
@@ -51,7 +51,7 @@ function Lead({ data, links }: Omit<TenantReportProps, 'charts'>) {
   );
 }
 
-function Credits({ data: { months, credits, requests }, charts }: Omit<TenantReportProps, 'links'>) {
+function TenantCredits({ data: { months, credits, requests }, charts }: Omit<TenantReportProps, 'links'>) {
   if (charts.credits === null) return null;
   const rows = months.map((month, at): Cell[] => [month, credits[at] ?? 0n, requests[at] ?? 0n]);
   const heads = ['Month', 'Credits', 'Requests'];

@@ -31,7 +31,7 @@ export function WorkspaceReport({ data, charts, links }: WorkspaceReportProps) {
       <Credits data={data} charts={charts} />
       <MoneyCards data={data} drawings={charts.money} />
       <PaceCard days={data.days} drawing={charts.pace} />
-      <Budgets data={data} />
+      <WorkspaceBudgets data={data} />
       <Margins data={data} />
       <Movers data={data} links={links} />
       <Tenants data={data} links={links} />
@@ -112,7 +112,7 @@ function Credits({ data, charts: { credits } }: { data: PageData; charts: Report
   );
 }
 
-function Budgets({ data: { budgets } }: { data: PageData }) {
+function WorkspaceBudgets({ data: { budgets } }: { data: PageData }) {
   if (budgets.length === 0) return null;
   const rows = budgets.map(({ name, credits, used }): Cell[] => {
     const percent = (used * 100n) / credits;

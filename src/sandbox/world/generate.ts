@@ -63,7 +63,7 @@ export interface UsageGenerator {
 }
 
 /** Returns the id of a generated tenant by index, from 0. Ids are readable, distinct and equal for every seed. */
-export function tenantName(index: number): string {
+export function generatedName(index: number): string {
   const size = FIRST_WORDS.length;
   const turn = Math.floor(index / size);
   const round = Math.floor(turn / size);

@@ -1,7 +1,7 @@
 import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../../core/period.ts';
-import { hash32, type PeriodReader, tenantName, type UsageGenerator } from './generate.ts';
+import { generatedName, hash32, type PeriodReader, type UsageGenerator } from './generate.ts';
 
 /** One usage record of the sandbox. Numbers must be safe integers; use bigint above 2^53. */
 export interface SandboxRecord {
@@ -75,7 +75,7 @@ export class SandboxWorkspace {
     this.#order = options.order;
     this.#generator = options.generator;
     const names = Array.from({ length: options.generator?.tenants ?? 0 }, (_, index) => ({
-      id: tenantName(index),
+      id: generatedName(index),
       index,
     }));
     // Created in listing order, so that neighbours on a page are neighbours in memory.

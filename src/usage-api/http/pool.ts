@@ -5,13 +5,17 @@ import {
   type RequestDispatcher,
 } from '../../net/dispatcher.ts';
 
-export interface Route extends Pick<NetRoute, 'ca' | 'proxy'> {
+export interface ServiceRoute extends Pick<NetRoute, 'ca' | 'proxy'> {
   /** Sends all requests instead of the client's own connections. */
   dispatcher?: RequestDispatcher | undefined;
 }
 
 /** Opens connections with one request at a time each. The deadline of each attempt replaces undici's own timeouts. */
-export function openPool(origin: string, connections: number, { dispatcher, ...route }: Route): OriginPool {
+export function openServicePool(
+  origin: string,
+  connections: number,
+  { dispatcher, ...route }: ServiceRoute,
+): OriginPool {
   if (dispatcher !== undefined) return wrapDispatcher(origin, dispatcher);
   return openOriginPool(origin, route, { connections, headersTimeoutMs: 0, idleTimeoutMs: 0 });
 }

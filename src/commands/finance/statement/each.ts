@@ -22,7 +22,7 @@ interface EachRequest {
 
 export async function writeEach(cli: CliContext, context: Context, request: EachRequest): Promise<void> {
   const { period, workspace, out, style } = request;
-  const formats = formatsOf(request.formats);
+  const formats = chosenFormats(request.formats);
   if (out === undefined) throw new UsageError('--each needs --out', 'add --out with a folder for the statements');
   const folder = resolve(cli.io.cwd, out);
   const view = await startProgress(cli, period, 'statements');
@@ -33,7 +33,7 @@ export async function writeEach(cli: CliContext, context: Context, request: Each
   printRecord(cli, record);
 }
 
-function formatsOf(names: readonly string[]): TenantFormat[] {
+function chosenFormats(names: readonly string[]): TenantFormat[] {
   const formats = TENANT_FORMATS.filter((format) => names.includes(format));
   if (formats.length > 0 && formats.length === names.length) return formats;
   throw new UsageError('--each supports html, json and csv', 'name one or more of them, such as --format html,json');

@@ -34,7 +34,7 @@ export function AcknowledgePage({
           <Card key={record.alert.alert_id} title={notification.title}>
             <div class="inside">
               <p>{notification.summary}</p>
-              {alerts.length === 1 ? <Facts notification={notification} /> : null}
+              {alerts.length === 1 ? <AlertFacts notification={notification} /> : null}
               <Acknowledged record={record} timezone={timezone} />
             </div>
           </Card>
@@ -45,7 +45,7 @@ export function AcknowledgePage({
   );
 }
 
-function Facts({ notification }: Pick<LinkedAlert, 'notification'>) {
+function AlertFacts({ notification }: Pick<LinkedAlert, 'notification'>) {
   return (
     <dl class="facts">
       {alertFacts(notification).map(({ label, value }) => (

@@ -25,7 +25,7 @@ export interface AcknowledgeOptions {
 
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
 const FORM = 'application/x-www-form-urlencoded';
-const MAX_FORM_BYTES = 4096;
+const MAX_ACKNOWLEDGE_BYTES = 4096;
 
 type LinkParams = Record<'id' | 'episode' | 'channel' | 'signature', string>;
 
@@ -39,7 +39,7 @@ export async function addAcknowledging(app: FastifyInstance, options: Acknowledg
 
 const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) => {
   const { connection, acknowledge, clock, timezone } = options;
-  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_FORM_BYTES }, (_request, body, done) => {
+  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_ACKNOWLEDGE_BYTES }, (_request, body, done) => {
     done(null, new URLSearchParams(String(body)));
   });
   const pageOf = (open: readonly AlertRecord[], fault: string | null): VNode => {
@@ -48,7 +48,7 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
     return <AcknowledgePage alerts={alerts} timezone={timezone()} fault={fault} />;
   };
   app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
-    const open = openAlerts(request, options);
+    const open = linkedAlerts(request, options);
     if (open === null) return sendInvalid(reply);
     // Somebody who has signed in gets the page with the chart and all actions.
     const [only] = open;
@@ -58,7 +58,7 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
     return open.length === 0 ? sendExpired(reply) : sendPage(reply, pageOf(open, null));
   });
   app.post(ACKNOWLEDGE_ROUTE, async (request, reply) => {
-    const open = openAlerts(request, options);
+    const open = linkedAlerts(request, options);
     if (open === null) return sendInvalid(reply);
     if (open.length === 0) return sendExpired(reply);
     const { id, channel } = request.params as LinkParams;
@@ -80,7 +80,7 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
 };
 
 /** Returns the open alerts of a link; null if its signature is wrong. */
-function openAlerts(request: FastifyRequest, { connection, linkKey }: AcknowledgeOptions): AlertRecord[] | null {
+function linkedAlerts(request: FastifyRequest, { connection, linkKey }: AcknowledgeOptions): AlertRecord[] | null {
   const { id, episode, channel, signature } = request.params as LinkParams;
   const target = { id, episode: Number(episode), channel };
   if (linkKey === null || !isSigned(linkKey, target, signature)) return null;

@@ -54,7 +54,7 @@ export function AlertPage({ visit, view, proposedEnd }: AlertPageProps) {
         <div>
           <UsageChart view={view} />
           <LargestTenants view={view} />
-          <History view={view} />
+          <AlertHistory view={view} />
         </div>
         <div>
           <Decide visit={visit} view={view} proposedEnd={proposedEnd} />
@@ -140,7 +140,7 @@ function LargestTenants({ view: { evidence, record } }: { view: AlertView }) {
   );
 }
 
-function History({ view: { history } }: { view: AlertView }) {
+function AlertHistory({ view: { history } }: { view: AlertView }) {
   return (
     <Card title="History">
       <ul class="steps">

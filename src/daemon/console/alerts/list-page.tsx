@@ -43,7 +43,7 @@ export function AlertListPage({ visit, filters, list, workspaces, silenceUntil }
         </p>
       </div>
       <div class="card">
-        <Filters filters={filters} workspaces={workspaces} />
+        <AlertFilterForm filters={filters} workspaces={workspaces} />
         {alerts.length === 0 ? (
           <Empty>{isOpen ? 'No open alerts.' : 'No alerts match these filters.'}</Empty>
         ) : (
@@ -72,7 +72,7 @@ export function listLink({ page, ...filters }: AlertFilters): string {
   return linkTo('/alerts', { ...filters, page: page === 1 ? '' : String(page) });
 }
 
-function Filters({ filters, workspaces }: Pick<ListPageProps, 'filters' | 'workspaces'>) {
+function AlertFilterForm({ filters, workspaces }: Pick<ListPageProps, 'filters' | 'workspaces'>) {
   return (
     <form class="filters" method="get" action="/alerts">
       <Select
@@ -182,20 +182,20 @@ function AlertTable({
   return (
     <Table label="Alerts" heads={heads} {...(canSelect ? { pick: 'alerts' } : {})}>
       {alerts.map((alert) => (
-        <AlertRow key={alert.alert_id} alert={alert} nowMs={visit.nowMs} canSelect={canSelect} />
+        <AlertLine key={alert.alert_id} alert={alert} nowMs={visit.nowMs} canSelect={canSelect} />
       ))}
     </Table>
   );
 }
 
 /** The subject of an alert: its tenant, its workspace, or the failing part of the program. */
-export function subjectOf({ tenant_id, tenant_name, workspace_id, cause }: ListedAlert): string {
+export function alertSubject({ tenant_id, tenant_name, workspace_id, cause }: ListedAlert): string {
   return tenant_name ?? tenant_id ?? workspace_id ?? cause ?? 'usage-ledger';
 }
 
-function AlertRow({ alert, nowMs, canSelect }: { alert: ListedAlert; nowMs: number; canSelect: boolean }) {
+function AlertLine({ alert, nowMs, canSelect }: { alert: ListedAlert; nowMs: number; canSelect: boolean }) {
   const { alert_id, severity, rule, workspace_id, period, first_fired_at } = alert;
-  const subject = subjectOf(alert);
+  const subject = alertSubject(alert);
   const place = [ruleLabel(rule), workspace_id, period === null ? null : monthName(period)].filter(
     (part) => part !== null && part !== subject,
   );

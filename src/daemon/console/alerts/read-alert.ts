@@ -44,7 +44,7 @@ export function readAlert({ connection, context }: Scope, alertId: string, timez
     evidence: notification.evidence,
     mutedBecause: createMutedNow(connection, context.clock.now())(record.alert),
     chart: chartOf(record, moments, timezone),
-    history: historyOf(record),
+    history: historyLines(record),
   };
 }
 
@@ -98,7 +98,7 @@ const CHANGE_TITLES: Readonly<Record<string, string>> = {
 /** Actors that are parts of the program, not persons. */
 const PROGRAM_ACTORS: readonly string[] = ['run', 'timer', 'reader'];
 
-function historyOf({ transitions, messages, feedback }: AlertRecord): HistoryLine[] {
+function historyLines({ transitions, messages, feedback }: AlertRecord): HistoryLine[] {
   const changedAt = new Set(transitions.map(({ at }) => at));
   const changes = transitions.map(({ at, change, actor, note, level }) => ({
     at,

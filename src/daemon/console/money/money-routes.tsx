@@ -98,7 +98,7 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, sessionClock = systemClock } = pages;
   const uploads = new HeldUploads<HeldRates>(sessionClock);
   const find = (request: FastifyRequest): HeldRates => {
-    const found = uploads.find(request.session, idOf(request));
+    const found = uploads.find(request.session, lineIdOf(request));
     if (found !== null) return found;
     throw new ApiError(404, 'unknown_upload', 'the uploaded cards are no longer here', {
       hint: 'upload them again on the page Money: a file is kept for 30 minutes',
@@ -115,15 +115,15 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
   );
   app.get('/money/rates/:id', (request, reply) => {
     const { compared } = find(request);
-    const applyPath = `/money/rates/${idOf(request)}/apply`;
+    const applyPath = `/money/rates/${lineIdOf(request)}/apply`;
     return sendPage(reply, <RatesPage visit={visitOf(request)} compared={compared} applyPath={applyPath} />);
   });
   app.post('/money/rates/:id/apply', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
-    const id = idOf(request);
+    const id = lineIdOf(request);
     return answerForm({ request, reply, pages, form: APPLY_FORM, back: `/money/rates/${id}` }, async (sent) => {
       const { input, compared, digest } = find(request);
       const { document } = await sent.run(applyRates, { ...input, dry_run: true });
-      if (digestOf(document) !== digest) {
+      if (cardsDigest(document) !== digest) {
         uploads.update(id, await compare(sent, scopeOf(request), { fileName: compared.fileName, input }));
         throw new AppError('figures_changed', 'The figures have changed since this page was shown.', {
           hint: 'Check the new ones, then apply the cards.',
@@ -150,7 +150,7 @@ async function compare(
     try {
       const { document } = await applyRates.run(scope, applyRates.input.parse({ ...input, dry_run: true }));
       preview = { added: document.added, retired: document.retired, months: document.months };
-      digest = digestOf(document);
+      digest = cardsDigest(document);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       preview = { refused: faultText(error) };
@@ -168,7 +168,7 @@ async function compare(
   return { input, compared, digest };
 }
 
-function digestOf(document: object): string {
+function cardsDigest(document: object): string {
   return createHash('sha256').update(renderJson(document)).digest('hex');
 }
 
@@ -188,6 +188,6 @@ function cardsOf(file: InputFile): HeldRates['input'] {
   }
 }
 
-function idOf({ params }: FastifyRequest): string {
+function lineIdOf({ params }: FastifyRequest): string {
   return (params as { id: string }).id;
 }

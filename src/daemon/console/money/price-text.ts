@@ -5,7 +5,7 @@ import { formatInteger } from '../../../reports/formats/columns.ts';
 export function priceText(card: RateCard): string {
   const { pricing, pricePerRequest, includedCredits, minimum, discountPercent } = card;
   const parts = [
-    creditsText(pricing),
+    tierCreditsText(pricing),
     includedCredits === 0 ? null : `${formatInteger(includedCredits)} credits included`,
     pricePerRequest === null ? null : `${pricePerRequest} per request`,
     minimum === null ? null : `at least ${minimum}`,
@@ -14,7 +14,7 @@ export function priceText(card: RateCard): string {
   return parts.filter((part) => part !== null).join(', ');
 }
 
-function creditsText(pricing: Pricing): string {
+function tierCreditsText(pricing: Pricing): string {
   if (pricing.model === 'package') return `${pricing.price} per ${formatInteger(pricing.credits)} credits begun`;
   const { model, tiers } = pricing;
   const [first] = tiers;

@@ -66,8 +66,8 @@ export function RatesPage({ visit, compared, applyPath }: RatesPageProps) {
         </Tile>
       </div>
       <Apply visit={visit} compared={compared} applyPath={applyPath} />
-      <Months title="All months" note="as if these cards had always applied" months={months} />
-      <Tenants compared={compared} />
+      <ComparedMonths title="All months" note="as if these cards had always applied" months={months} />
+      <ComparedTenants compared={compared} />
       <Unpriced compared={compared} />
     </Layout>
   );
@@ -114,7 +114,7 @@ function Apply({ visit, compared: { preview }, applyPath }: RatesPageProps) {
   );
 }
 
-function Months({ title, note, months }: { title: string; note: string; months: RatesComparison['months'] }) {
+function ComparedMonths({ title, note, months }: { title: string; note: string; months: RatesComparison['months'] }) {
   return (
     <Card title={title} note={note}>
       {months.length === 0 ? <Empty>The ledger has no usage.</Empty> : <MonthTable label={title} months={months} />}
@@ -154,7 +154,7 @@ function Amounts({ currency, now, other, difference }: AmountsProps) {
   );
 }
 
-function Tenants({ compared: { tenants, tenantCount } }: { compared: ComparedRates }) {
+function ComparedTenants({ compared: { tenants, tenantCount } }: { compared: ComparedRates }) {
   if (tenants.length === 0) return null;
   const note = tenants.length < tenantCount ? `${tenants.length} of ${formatInteger(tenantCount)}` : undefined;
   return (

@@ -135,7 +135,7 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
           return (
             <tr key={JSON.stringify([workspace_id, tenant_id, currency])}>
               <th scope="row">
-                <TenantName row={row} period={period} />
+                <ComparedTenant row={row} period={period} />
                 <small>{[display_name === null ? null : tenant_id, workspace_id].filter(Boolean).join(' · ')}</small>
               </th>
               <td>{KINDS[kind].label}</td>
@@ -158,7 +158,7 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
 const SHARED = ' + ';
 
 /** Links to the tenant; tenants that share a reference are searched by the first of them. */
-function TenantName({ row, period }: { row: Comparison['rows'][number]; period: string }) {
+function ComparedTenant({ row, period }: { row: Comparison['rows'][number]; period: string }) {
   const { workspace_id: workspace, tenant_id: tenant, display_name, status } = row;
   const text = display_name ?? tenant;
   if (status === 'extra') return <>{text}</>;

@@ -65,7 +65,9 @@ export function summarizeComparison(document: Reconciliation): Comparison {
     });
     return { kind, tenants: found.length, sums };
   });
-  const largest = differing.toSorted((a, b) => Number(sizeOf(b.minor) - sizeOf(a.minor))).slice(0, MAX_SHOWN_ROWS);
+  const largest = differing
+    .toSorted((a, b) => Number(differenceSize(b.minor) - differenceSize(a.minor)))
+    .slice(0, MAX_SHOWN_ROWS);
   return {
     state,
     tenants: totals.tenants,
@@ -100,6 +102,6 @@ function minorOf(amount: string, currency: string): bigint {
   return minor;
 }
 
-function sizeOf(minor: bigint | null): bigint {
+function differenceSize(minor: bigint | null): bigint {
   return minor === null ? -1n : minor < 0n ? -minor : minor;
 }

@@ -13,7 +13,7 @@ import type { Overview } from './read-overview.ts';
 const REFRESH_SECONDS = 30;
 const SHOWN_WORKSPACES = 20;
 
-export const WORKSPACE_STATES: Readonly<Record<WorkspaceState, { label: string; tone: Tone }>> = {
+export const FRESHNESS_STATES: Readonly<Record<WorkspaceState, { label: string; tone: Tone }>> = {
   stale: { label: 'stale', tone: 'bad' },
   failed: { label: 'failed', tone: 'bad' },
   never: { label: 'never synced', tone: 'odd' },
@@ -55,7 +55,7 @@ export function OverviewPage({ visit, overview }: { visit: Visit; overview: Over
         <AlertsTile overview={overview} />
       </div>
       <Tasks tasks={tasks} />
-      <Workspaces workspaces={overview.workspaces} nowMs={visit.nowMs} />
+      <FreshWorkspaces workspaces={overview.workspaces} nowMs={visit.nowMs} />
     </Layout>
   );
 }
@@ -233,7 +233,7 @@ function workspaceTask(
   return task;
 }
 
-function Workspaces({ workspaces, nowMs }: { workspaces: readonly WorkspaceLine[]; nowMs: number }) {
+function FreshWorkspaces({ workspaces, nowMs }: { workspaces: readonly WorkspaceLine[]; nowMs: number }) {
   const heads = [
     { label: 'Workspace' },
     { label: 'State' },
@@ -246,7 +246,7 @@ function Workspaces({ workspaces, nowMs }: { workspaces: readonly WorkspaceLine[
     <Card title="Workspaces" note={<a href="/runs">All runs</a>}>
       <Table label="Workspaces" heads={heads}>
         {workspaces.slice(0, SHOWN_WORKSPACES).map((workspace) => (
-          <WorkspaceRow key={workspace.workspace_id} workspace={workspace} nowMs={nowMs} />
+          <FreshWorkspaceRow key={workspace.workspace_id} workspace={workspace} nowMs={nowMs} />
         ))}
       </Table>
       {workspaces.length > SHOWN_WORKSPACES ? (
@@ -258,10 +258,10 @@ function Workspaces({ workspaces, nowMs }: { workspaces: readonly WorkspaceLine[
   );
 }
 
-function WorkspaceRow({ workspace, nowMs }: { workspace: WorkspaceLine; nowMs: number }) {
+function FreshWorkspaceRow({ workspace, nowMs }: { workspace: WorkspaceLine; nowMs: number }) {
   const { name, workspace_id, state, last_complete_run_at, next_attempt_at, covers_from, covers_to, open_alerts } =
     workspace;
-  const { label, tone } = WORKSPACE_STATES[state];
+  const { label, tone } = FRESHNESS_STATES[state];
   return (
     <tr>
       <th scope="row">

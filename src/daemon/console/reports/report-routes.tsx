@@ -9,7 +9,7 @@ import { textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { ReportChoicePage, ReportPage } from './report-page.tsx';
 
-const RETRY_AFTER_SECONDS = 5;
+const REPORT_RETRY_SECONDS = 5;
 
 /**
  * Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`: a month to read on paper. `workspace`
@@ -42,7 +42,7 @@ export function addReports(app: FastifyInstance, pages: ConsolePages): void {
       budgets: alerts.budgets ?? [],
     };
     const report = await reports.report(order).catch((error: unknown) => {
-      if (error instanceof AppError && error.retryable) reply.header('retry-after', RETRY_AFTER_SECONDS);
+      if (error instanceof AppError && error.retryable) reply.header('retry-after', REPORT_RETRY_SECONDS);
       throw error;
     });
     if (report === null) throw new ApiError(404, 'unknown_report', 'the ledger has no data for this report');

@@ -78,7 +78,7 @@ export function RunPage({ visit, document: { run, walks } }: { visit: Visit; doc
         </Tile>
       </div>
       <Card title="What was read" note={monthsText(from_period, to_period)}>
-        {walks.length === 0 ? <Empty>No complete reading of the listing.</Empty> : <Walks walks={walks} />}
+        {walks.length === 0 ? <Empty>No complete reading of the listing.</Empty> : <RunWalks walks={walks} />}
       </Card>
       <Card title="Proof">
         <div class="inside fields">
@@ -109,7 +109,7 @@ function monthsText(from: string | null, to: string | null): string | undefined 
 }
 
 /** Each complete reading with its certificate. */
-function Walks({ walks }: { walks: readonly Walk[] }) {
+function RunWalks({ walks }: { walks: readonly Walk[] }) {
   const heads = [
     { label: 'Reading' },
     { label: 'Result' },

@@ -1,4 +1,4 @@
-const DOCTOR = 'Run `usage-ledger doctor --probe`, which tests the service step by step.';
+const DOCTOR_COMMAND = 'Run `usage-ledger doctor --probe`, which tests the service step by step.';
 const WAIT = 'The daemon tries again by itself.';
 
 /** What to do about a run that applied nothing, by its error code. */
@@ -27,5 +27,5 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 /** Returns what to do about an error code of a run. */
 export function runRemedy(code: string): string {
-  return REMEDIES[code] ?? DOCTOR;
+  return REMEDIES[code] ?? DOCTOR_COMMAND;
 }

@@ -7,7 +7,7 @@ import { showRun } from '../../../operations/runs/show-run.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import type { LatestRun } from '../../../reports/queries/latest-runs.ts';
 import type { ConsolePages } from '../console-pages.ts';
-import { WORKSPACE_STATES } from '../overview/overview-page.tsx';
+import { FRESHNESS_STATES } from '../overview/overview-page.tsx';
 import { readWorkspaces } from '../overview/read-overview.ts';
 import { answerForm } from '../shell/change.ts';
 import { ChangeForm } from '../shell/form.tsx';
@@ -137,7 +137,7 @@ function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPage
 function Selected({ workspace, visit }: { workspace: WorkspaceLine; visit: Visit }) {
   const { nowMs } = visit;
   const { name, state, last_complete_run_at, next_attempt_at, last_run } = workspace;
-  const { label, tone } = WORKSPACE_STATES[state];
+  const { label, tone } = FRESHNESS_STATES[state];
   return (
     <Card title={name} note={<Badge tone={tone}>{label}</Badge>}>
       <div class="inside fields">

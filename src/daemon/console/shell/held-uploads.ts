@@ -6,7 +6,7 @@ import type { Session } from '../sign-in/sessions.ts';
 /** Uploads of one session. The oldest is dropped for a further one. */
 const MAX_OF_SESSION = 3;
 /** Bytes of all uploads. The oldest are dropped to make room. */
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
 const MAX_AGE_MS = 30 * MINUTE_MS;
 
 interface Held<Value> {
@@ -38,7 +38,7 @@ export class HeldUploads<Value> {
     let total = bytes;
     for (const held of this.#held.values()) total += held.bytes;
     for (const [id, held] of this.#held) {
-      if (total <= MAX_BYTES) break;
+      if (total <= MAX_HELD_BYTES) break;
       this.#held.delete(id);
       total -= held.bytes;
     }

@@ -79,7 +79,7 @@ export function MonthChart({ data, label }: { data: MonthChartData; label: strin
         </>
       )}
       {data.marks.map(({ day, label: text }) => (
-        <circle key={`${day} ${text}`} class="mark" cx={x(day)} cy={y(valueAt(current, day))} r="5">
+        <circle key={`${day} ${text}`} class="mark" cx={x(day)} cy={y(chartValueAt(current, day))} r="5">
           <title>{text}</title>
         </circle>
       ))}
@@ -151,10 +151,10 @@ function pointsOf(days: readonly (bigint | null)[], lastDay: number | null): Poi
 /** Cuts the line of a longer month at the last day of the chart. */
 function untilDay(points: readonly Point[], day: number): Point[] {
   const inside = points.filter((point) => point.day <= day);
-  return inside.length === points.length ? inside : [...inside, { day, value: valueAt(points, day) }];
+  return inside.length === points.length ? inside : [...inside, { day, value: chartValueAt(points, day) }];
 }
 
-function valueAt(points: readonly Point[], day: number): number {
+function chartValueAt(points: readonly Point[], day: number): number {
   const after = points.find((point) => point.day >= day);
   const before = points.findLast((point) => point.day < day);
   if (after === undefined || before === undefined) return (after ?? before)?.value ?? 0;

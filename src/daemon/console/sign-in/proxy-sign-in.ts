@@ -36,7 +36,7 @@ export class ProxySignIn {
     const settings = this.#settings();
     if (settings === null) return null;
     const { userHeader, groupsHeader, roles } = settings;
-    const users = valuesOf(raw.rawHeaders, userHeader);
+    const users = headerValues(raw.rawHeaders, userHeader);
     if (users.length === 0) return null;
     if (!isTrusted(ip, settings)) {
       this.#report(
@@ -46,7 +46,7 @@ export class ProxySignIn {
       );
       return null;
     }
-    const groupLists = valuesOf(raw.rawHeaders, groupsHeader);
+    const groupLists = headerValues(raw.rawHeaders, groupsHeader);
     if (users.length > 1 || groupLists.length > 1) {
       // A proxy that adds its header to one of the browser leaves open which of them counts.
       this.#report('repeated', { ip, header: userHeader }, 'the proxy sent the header of a sign-in twice: ignored');
@@ -80,7 +80,7 @@ export function isSessionOf({ method, caller }: Session, { person, role }: Proxy
 }
 
 /** Returns each value of a header as text. Node would join repeated ones, and decodes UTF-8 as Latin-1. */
-function valuesOf(rawHeaders: readonly string[], name: string): string[] {
+function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const values = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
   return values.map((value) => Buffer.from(value, 'latin1').toString('utf8'));
 }

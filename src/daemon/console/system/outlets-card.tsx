@@ -5,7 +5,7 @@ import { ChangeForm, draftValue, MAX_NOTE_CHARACTERS } from '../shell/form.tsx';
 import { Badge, Card, Field, Select, Table, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
 
-const STATES: Readonly<Record<OutletStatus['state'], { tone: Tone; label: string }>> = {
+const OUTLET_STATES: Readonly<Record<OutletStatus['state'], { tone: Tone; label: string }>> = {
   sending: { tone: 'good', label: 'sending' },
   paused: { tone: 'odd', label: 'paused' },
   not_started: { tone: 'quiet', label: 'not started' },
@@ -25,14 +25,14 @@ export function OutletsCard({ visit, outlets }: { visit: Visit; outlets: readonl
     <Card title="Outlets" note="billing systems that receive usage">
       <Table label="Outlets" heads={heads}>
         {outlets.map((outlet) => (
-          <OutletRow key={outlet.name} visit={visit} outlet={outlet} />
+          <OutletLine key={outlet.name} visit={visit} outlet={outlet} />
         ))}
       </Table>
     </Card>
   );
 }
 
-function OutletRow({ visit, outlet }: { visit: Visit; outlet: OutletStatus }) {
+function OutletLine({ visit, outlet }: { visit: Visit; outlet: OutletStatus }) {
   const { name, type, state, reason, waiting } = outlet;
   return (
     <tr>
@@ -41,7 +41,7 @@ function OutletRow({ visit, outlet }: { visit: Visit; outlet: OutletStatus }) {
         <small>{type}</small>
       </th>
       <td>
-        <Badge tone={STATES[state].tone}>{STATES[state].label}</Badge>
+        <Badge tone={OUTLET_STATES[state].tone}>{OUTLET_STATES[state].label}</Badge>
         <small>{state === 'paused' ? reason : describeOutlet(outlet)}</small>
         {state === 'paused' && may(visit, resumeOutlet) ? <ResumeForm visit={visit} name={name} /> : null}
         {state === 'sending' && may(visit, pauseOutlet) ? <PauseForm visit={visit} name={name} /> : null}

@@ -2,7 +2,7 @@ import { channelsOf } from '../../../alerts/pipeline/route.ts';
 import type { Config, S3Place } from '../../../config/types.ts';
 import { counted, firstOf } from '../../../core/text/words.ts';
 
-const SHOWN_NAMES = 5;
+const MAX_SETTING_NAMES = 5;
 
 /** Describes the active configuration: each setting with its value. No value is a secret. */
 export function settingsFacts(config: Config): [setting: string, value: string][] {
@@ -11,16 +11,16 @@ export function settingsFacts(config: Config): [setting: string, value: string][
   const channels = channelsOf(config).map(({ name, type }) => `${name} (${type})`);
   return [
     ['File', config.file ?? 'none: the environment'],
-    ['Workspaces', `${counted(workspaces.length, 'workspace')} of ${firstOf(hosts, SHOWN_NAMES)}`],
+    ['Workspaces', `${counted(workspaces.length, 'workspace')} of ${firstOf(hosts, MAX_SETTING_NAMES)}`],
     ['Ledger', config.ledger.path],
     ['Redis', config.redisUrl === null ? 'private' : 'redis_url'],
     ['Pages', `${http.host}, port ${http.port}`],
-    ['Channels', channels.length === 0 ? 'none' : firstOf(channels, SHOWN_NAMES)],
-    ['Outlets', outlets.length === 0 ? 'none' : firstOf(namesOf(outlets), SHOWN_NAMES)],
-    ['Exports', exports.length === 0 ? 'none' : firstOf(namesOf(exports), SHOWN_NAMES)],
+    ['Channels', channels.length === 0 ? 'none' : firstOf(channels, MAX_SETTING_NAMES)],
+    ['Outlets', outlets.length === 0 ? 'none' : firstOf(settingNames(outlets), MAX_SETTING_NAMES)],
+    ['Exports', exports.length === 0 ? 'none' : firstOf(settingNames(exports), MAX_SETTING_NAMES)],
     [
       'Backups',
-      backup === null ? 'none' : `${backup.cron} (${backup.timezone}), ${backup.keep} kept in ${placeOf(backup)}`,
+      backup === null ? 'none' : `${backup.cron} (${backup.timezone}), ${backup.keep} kept in ${settingPlace(backup)}`,
     ],
     ['Copy in Postgres', publish === null ? 'none' : `${new URL(publish.url).host}, schema ${publish.schema}`],
     [
@@ -32,10 +32,10 @@ export function settingsFacts(config: Config): [setting: string, value: string][
   ];
 }
 
-function namesOf(named: readonly { name: string }[]): string[] {
+function settingNames(named: readonly { name: string }[]): string[] {
   return named.map(({ name }) => name);
 }
 
-function placeOf({ folder, to }: { folder: string; to: S3Place | null }): string {
+function settingPlace({ folder, to }: { folder: string; to: S3Place | null }): string {
   return to === null ? folder : `s3://${to.bucket}/${to.prefix}`;
 }

@@ -59,10 +59,10 @@ const FREE_LABELS = 2;
 /** The labels as the fields have them, with free fields after them. */
 function shownLabels({ draft }: Visit, labels: Readonly<Record<string, string>>): string[] {
   if (draft?.form === TENANT_FORM) return draft.fields.getAll('label');
-  return [...Object.entries(labels).map(labelText), ...Array.from({ length: FREE_LABELS }, () => '')];
+  return [...Object.entries(labels).map(labelsText), ...Array.from({ length: FREE_LABELS }, () => '')];
 }
 
-function labelText([name, value]: readonly [name: string, value: string]): string {
+function labelsText([name, value]: readonly [name: string, value: string]): string {
   return `${name}=${value}`;
 }
 
@@ -92,7 +92,7 @@ export async function saveTenant(
 
 /** Reads labels from their fields. A field with the text of a known label is that label. */
 function labelsIn(texts: readonly string[], known: Readonly<Record<string, string>>): Record<string, string> {
-  const shown = new Map(Object.entries(known).map((label) => [inertText(labelText(label)), label]));
+  const shown = new Map(Object.entries(known).map((label) => [inertText(labelsText(label)), label]));
   const labels = new Map<string, string>();
   for (const text of texts.map((each) => each.trim()).filter((each) => each !== '')) {
     const at = text.indexOf('=');

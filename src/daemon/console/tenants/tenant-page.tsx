@@ -46,7 +46,7 @@ export function TenantPage({ visit, data, alerts }: TenantPageProps) {
           <Days data={data} />
           <Months data={data} openMonth={periodAt(visit.nowMs)} />
           <Lines data={data} />
-          <Entries data={data} />
+          <TenantEntries data={data} />
         </div>
         <div>
           <Documents data={data} />
@@ -114,7 +114,7 @@ function Months({ data, openMonth }: { data: TenantPageData; openMonth: string }
               <td class="number wide-only">{formatInteger(requests[at] ?? 0n)}</td>
               {money.map(({ currency, amounts }) => (
                 <td key={currency} class="number">
-                  {amountText(amounts[at] ?? 0n, currency)}
+                  {monthAmountText(amounts[at] ?? 0n, currency)}
                 </td>
               ))}
             </tr>
@@ -129,7 +129,7 @@ function changeAt(credits: readonly bigint[], at: number): string {
   return at === 0 ? '' : (changeText(credits[at] ?? 0n, credits[at - 1] ?? 0n) ?? '');
 }
 
-function amountText(amountMinor: bigint, currency: string): string {
+function monthAmountText(amountMinor: bigint, currency: string): string {
   return moneyText({ amount: formatMinor(amountMinor, currency), currency }).replace(` ${currency}`, '');
 }
 
@@ -162,7 +162,7 @@ function Lines({ data: { lines, period } }: { data: TenantPageData }) {
   );
 }
 
-function Entries({ data: { entries } }: { data: TenantPageData }) {
+function TenantEntries({ data: { entries } }: { data: TenantPageData }) {
   const heads = [
     { label: 'Recorded' },
     { label: 'Month', wide: true },

@@ -16,8 +16,8 @@ import { saveTenant, TENANT_FORM } from './edit-card.tsx';
 import { TENANTS_PER_PAGE, type TenantFilters, TenantListPage } from './list-page.tsx';
 import { TenantPage } from './tenant-page.tsx';
 
-const SHOWN_MONTHS = 36;
-const SHOWN_ALERTS = 12;
+const MAX_TENANT_MONTHS = 36;
+const MAX_TENANT_ALERTS = 12;
 
 /** Serves the search of tenants and the page of a tenant. */
 export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
@@ -28,7 +28,7 @@ export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
     const { page, ...wanted } = filters;
     const input = { ...wanted, limit: TENANTS_PER_PAGE, offset: (page - 1) * TENANTS_PER_PAGE };
     const ranking = await rankTenants.run(scope, rankTenants.input.parse(input));
-    const months = [...new Set([filters.period, ...latestMonths(scope.connection, '9999-12', SHOWN_MONTHS)])];
+    const months = [...new Set([filters.period, ...latestMonths(scope.connection, '9999-12', MAX_TENANT_MONTHS)])];
     return sendPage(
       reply,
       <TenantListPage
@@ -56,9 +56,11 @@ export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
     const data = scope.connection.transaction(() =>
       readTenantPage(scope.connection, { ...place, period: isPeriod(period ?? '') ? period : undefined, nowMs }),
     )();
-    if (data === null) throw unknownTenant(workspace, tenant);
+    if (data === null) throw tenantNotFound(workspace, tenant);
     const { matching } = listAlerts.run(scope, { workspace, tenant, all: true }, ALL_ROWS);
-    const alerts = matching.toSorted((a, b) => (a.last_changed_at < b.last_changed_at ? 1 : -1)).slice(0, SHOWN_ALERTS);
+    const alerts = matching
+      .toSorted((a, b) => (a.last_changed_at < b.last_changed_at ? 1 : -1))
+      .slice(0, MAX_TENANT_ALERTS);
     return sendPage(reply, <TenantPage visit={visitOf(request)} data={data} alerts={alerts} />);
   });
 }
@@ -75,7 +77,7 @@ function readFilters(query: Record<string, unknown>, nowMs: number): TenantFilte
   };
 }
 
-function unknownTenant(workspaceId: string, tenantId: string): AppError {
+function tenantNotFound(workspaceId: string, tenantId: string): AppError {
   const message = `the ledger has no usage of tenant ${JSON.stringify(tenantId)} in workspace ${JSON.stringify(workspaceId)}`;
   return new AppError('unknown_tenant', message, { hint: 'search for part of its name on the page Tenants' });
 }

@@ -3,7 +3,7 @@ import { type Randomness, systemRandomness } from '../../../../core/randomness.t
 import { cookieOf, cookieValue } from '../sessions.ts';
 
 /** A sign-in that a browser has begun: what the provider's answer must contain. */
-export interface Attempt {
+export interface SignInAttempt {
   state: string;
   nonce: string;
   codeVerifier: string;
@@ -18,13 +18,13 @@ const ATTEMPT_COOKIE = 'usage_ledger_sign_in';
 const ATTEMPT_SECONDS = 600;
 /** The oldest attempt ends when more browsers than this are at the provider. */
 const MAX_ATTEMPTS = 1000;
-const ID_BYTES = 32;
+const ATTEMPT_ID_BYTES = 32;
 
 /** Sign-ins under way. Each belongs to the browser that began it, by a cookie, and ends with its first answer. */
 export class Attempts {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #randomness: Pick<Randomness, 'bytes'>;
-  readonly #attempts = new Map<string, Attempt & { startedMs: number }>();
+  readonly #attempts = new Map<string, SignInAttempt & { startedMs: number }>();
 
   constructor(clock: Pick<Clock, 'monotonic'>, randomness: Pick<Randomness, 'bytes'> = systemRandomness) {
     this.#clock = clock;
@@ -32,15 +32,15 @@ export class Attempts {
   }
 
   /** Stores an attempt and returns the `Set-Cookie` header that binds it to the browser. */
-  add(attempt: Attempt, { secure }: { secure: boolean }): string {
-    const id = this.#randomness.bytes(ID_BYTES).toString('base64url');
+  add(attempt: SignInAttempt, { secure }: { secure: boolean }): string {
+    const id = this.#randomness.bytes(ATTEMPT_ID_BYTES).toString('base64url');
     this.#attempts.set(id, { ...attempt, startedMs: this.#clock.monotonic() });
     for (const oldest of this.#attempts.keys()) if (this.#attempts.size > MAX_ATTEMPTS) this.#attempts.delete(oldest);
     return cookieOf(ATTEMPT_COOKIE, id, { maxAgeSeconds: ATTEMPT_SECONDS, secure });
   }
 
   /** Returns the attempt of a `Cookie` header and ends it; null without one, and after ten minutes. */
-  take(cookieHeader: string | undefined): Attempt | null {
+  take(cookieHeader: string | undefined): SignInAttempt | null {
     const id = cookieValue(cookieHeader, ATTEMPT_COOKIE);
     const attempt = id === null ? undefined : this.#attempts.get(id);
     if (id === null || attempt === undefined) return null;

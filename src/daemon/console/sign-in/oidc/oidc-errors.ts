@@ -4,7 +4,7 @@ import { AppError, summarizeError } from '../../../../core/errors.ts';
 const REFUSAL = /^[a-z_]{1,60}$/;
 
 /** Remedies for refusals by the provider, by their codes. */
-const REMEDIES: Readonly<Record<string, string>> = {
+const PROVIDER_REMEDIES: Readonly<Record<string, string>> = {
   access_denied: 'ask the operator of the sign-in provider for access to this program, then sign in again',
   login_required: 'sign in again',
   invalid_client: 'let the operator check http.oidc.client_id and client_secret',
@@ -24,7 +24,7 @@ const MEANWHILE = 'try again in a minute, or sign in with a token';
 export function toSignInError(error: unknown, issuer: string): AppError {
   const refusal = refusalCode(error);
   if (refusal !== null) {
-    const hint = REMEDIES[refusal] ?? AGAIN;
+    const hint = PROVIDER_REMEDIES[refusal] ?? AGAIN;
     return new AppError('oidc_refused', `the sign-in provider ${issuer} refused the sign-in (${refusal})`, { hint });
   }
   const own = appErrorIn(error);

@@ -23,12 +23,12 @@ import { HOUR_MS } from '../../../../core/durations.ts';
 import { AppError } from '../../../../core/errors.ts';
 import { HttpClient } from '../../../../net/http-client.ts';
 import { isHttpsOrLoopback } from '../../../../net/local-address.ts';
-import type { Attempt } from './attempts.ts';
+import type { SignInAttempt } from './attempts.ts';
 import { toSignInError } from './oidc-errors.ts';
 import { providerFetch } from './provider-fetch.ts';
 
 /** Somebody waits at a page meanwhile. */
-const REQUEST_TIMEOUT_MS = 5_000;
+const PROVIDER_TIMEOUT_MS = 5_000;
 /** The provider's addresses are read again after this time. Its keys are read again whenever one is unknown. */
 const METADATA_MS = HOUR_MS;
 /** How far the clocks of the provider and this machine may differ. */
@@ -50,13 +50,13 @@ export class OidcProvider {
   constructor(settings: OidcConfig, { clock, proxy }: { clock: Clock; proxy: ProxyConfig | null }) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#http = new HttpClient({ clock, proxy, ca: settings.ca, timeoutMs: REQUEST_TIMEOUT_MS });
+    this.#http = new HttpClient({ clock, proxy, ca: settings.ca, timeoutMs: PROVIDER_TIMEOUT_MS });
   }
 
   /** Begins a sign-in: the address to send the browser to, and what the answer must contain. Throws `oidc_provider`. */
-  async begin(redirectUri: string, next: string): Promise<{ url: URL; attempt: Attempt }> {
+  async begin(redirectUri: string, next: string): Promise<{ url: URL; attempt: SignInAttempt }> {
     return this.#asked(async (configuration) => {
-      const attempt: Attempt = {
+      const attempt: SignInAttempt = {
         state: randomState(),
         nonce: randomNonce(),
         codeVerifier: randomPKCECodeVerifier(),
@@ -77,7 +77,10 @@ export class OidcProvider {
   }
 
   /** Exchanges the answer of a sign-in for the person's claims. Throws `oidc_refused` or `oidc_provider`. */
-  async finish(answer: URLSearchParams, { state, nonce, codeVerifier, redirectUri }: Attempt): Promise<OidcClaims> {
+  async finish(
+    answer: URLSearchParams,
+    { state, nonce, codeVerifier, redirectUri }: SignInAttempt,
+  ): Promise<OidcClaims> {
     return this.#asked(async (configuration) => {
       const url = new URL(`${redirectUri}?${answer}`);
       const tokens = await authorizationCodeGrant(configuration, url, {

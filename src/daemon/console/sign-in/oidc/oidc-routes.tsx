@@ -30,7 +30,7 @@ export function addOidcSignIn(
     if (!(error instanceof AppError)) throw error;
     logger.warn({ ip: request.ip, reason: summarizeError(error).message }, 'a sign-in over the provider failed');
     const status = error.code === 'oidc_provider' ? 503 : 401;
-    return sendPage(reply, <SignInPage next={next} {...faultOf(error)} provider={oidc.provider()} />, status);
+    return sendPage(reply, <SignInPage next={next} {...signInFault(error)} provider={oidc.provider()} />, status);
   };
 
   app.get(PROVIDER_PATH, { config }, async (request, reply) => {
@@ -78,7 +78,7 @@ function unknownAttempt(): AppError {
 }
 
 /** Returns an error as it is shown: what failed, and what to do. */
-function faultOf(error: AppError): { fault: string; remedy: string | null } {
+function signInFault(error: AppError): { fault: string; remedy: string | null } {
   const { message, hint } = summarizeError(error);
   return { fault: sentence(message), remedy: hint === undefined ? null : sentence(hint) };
 }
