@@ -27,13 +27,13 @@ const EXAMPLES: Record<string, Example> = {
     ],
   },
   margin: {
-    says: 'acme pays 0.01 EUR a credit up to 10,000 credits and 0.002 beyond, and costs 0.006. At 1,000 credits a day March totals 31,000: it pays 142.00 and costs 186.00 EUR. The alert is sent on 7 March as likely, and at 21,000 credits as happened.',
+    says: 'acme pays 0.01 EUR a credit up to 10,000 credits and 0.002 beyond, and costs 0.006. At 1,000 credits a day March totals 31,000: it pays 142.00 and costs 186.00 EUR. Its usage rose on 1 March: the alert is sent on 12 March as likely, and at 21,000 credits as happened.',
     alerts: { ratio: 100 },
     play: (world) => {
       setCards(world.connection, { ...MARGIN_CARDS, source: 'import', nowMs: day('01-10') });
       return days(world, '03-28', { acme: (atMs) => (atMs < day('03-01T00:00') ? 300 : 1_000) });
     },
-    told: ['03-07T10 margin likely firing acme 7000 of -', '03-21T10 margin happened escalated acme 21000 of -'],
+    told: ['03-12T10 margin likely firing acme 12000 of -', '03-21T10 margin happened escalated acme 21000 of -'],
   },
 };
 

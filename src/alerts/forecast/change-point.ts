@@ -25,8 +25,8 @@ const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
 const FULL_CHANGE_SHARE = 0.75;
-/** A level this short (days) may be a burst or a pause, and end. */
-const MAX_BURST_DAYS = 10;
+/** A level this short (days) may be a burst or a pause, and end. A workspace has many tenants, whose bursts seldom meet. */
+export const MAX_BURST_DAYS = { tenant: 10, workspace: 1 };
 /** A burst may have ended unnoticed while its level is younger than this (days): the latest days show it. */
 const YOUNG_DAYS = 28;
 const LATEST_DAYS = 4;
@@ -36,7 +36,7 @@ const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
 const MAX_NOISE = 1.5;
 
-export function usageLevelOf(days: readonly number[], week: WeekdayProfile): UsageLevel {
+export function usageLevelOf(days: readonly number[], week: WeekdayProfile, maxBurstDays: number): UsageLevel {
   const sums = new DaySums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
   // A single burst raises the noise of sums, which would then hide the end of that burst.
@@ -50,8 +50,8 @@ export function usageLevelOf(days: readonly number[], week: WeekdayProfile): Usa
   const before = fadingRate(days, week, { from: at, to: days.length, halfLife });
   const since = fadingRate(days, week, { from: 0, to: at, halfLife });
   const rate = sums.between(0, at).weight >= YOUNG_WEIGHT ? since : (since + before) / 2;
-  if (at <= MAX_BURST_DAYS || rate === 0) return { days: at, rate, fallbackRate: before };
-  const latest = sums.rate(0, LATEST_DAYS);
+  if (at <= maxBurstDays || rate === 0) return { days: at, rate, fallbackRate: before };
+  const latest = sums.rate(0, Math.min(at, LATEST_DAYS));
   if (at > YOUNG_DAYS || latest === null) return { days: at, rate, fallbackRate: rate };
   const [low, high] = [Math.min(before, rate), Math.max(before, rate)];
   return { days: at, rate, fallbackRate: Math.min(high, Math.max(low, latest)) };

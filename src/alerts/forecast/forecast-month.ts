@@ -1,3 +1,4 @@
+import { MAX_BURST_DAYS } from './change-point.ts';
 import { forecastOf, type UsageForecast } from './forecast.ts';
 import { forecastByHabit, isIntermittent } from './intermittent.ts';
 import { withoutShared } from './shared-factor.ts';
@@ -20,7 +21,7 @@ export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject
   const current = usageHistory.reading(periodKey, tenantKey, usageHistory.sources.nowMs);
   if (current === null) return null;
   const past = usageHistory.of(periodKey, tenantKey);
-  if (tenantKey === null) return forecastOf(current, past);
+  if (tenantKey === null) return forecastOf(current, past, { maxBurstDays: MAX_BURST_DAYS.workspace });
   const days = usageHistory.habitDays(tenantKey);
   if (isIntermittent(days)) {
     const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
@@ -29,5 +30,5 @@ export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject
     if (byHabit !== null) return byHabit;
   }
   const own = withoutShared(past, sample.factors());
-  return forecastOf(current, own.past, own.shared);
+  return forecastOf(current, own.past, { shared: own.shared });
 }

@@ -1,4 +1,4 @@
-import { type UsageLevel, usageLevelOf } from './change-point.ts';
+import { MAX_BURST_DAYS, type UsageLevel, usageLevelOf } from './change-point.ts';
 import { type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
@@ -29,7 +29,14 @@ const EARLY_BURSTS_SHARE = 0.5;
  * Forecasts an open month: credits to date plus the rest of the month at the present rate. Null without a complete
  * day of readings.
  */
-export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOTHING_SHARED): UsageForecast | null {
+export function forecastOf(
+  current: bigint,
+  past: Past,
+  {
+    shared = NOTHING_SHARED,
+    maxBurstDays = MAX_BURST_DAYS.tenant,
+  }: { shared?: SharedPart; maxBurstDays?: number } = {},
+): UsageForecast | null {
   const { days, elapsed, lengths } = past;
   if (days.length === 0) return null;
   const left = Math.max(0, lengths[0] - elapsed);
@@ -38,7 +45,7 @@ export function forecastOf(current: bigint, past: Past, shared: SharedPart = NOT
   const least = isFew ? MIN_NOISE_OF_FEW_DAYS : 0;
   const noise = Math.max(own, least);
   const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
-  const level = usageLevelOf(days, week);
+  const level = usageLevelOf(days, week, maxBurstDays);
   const byMonth = restByMonth(past, week, level);
   const ahead = weightAhead(week, left);
   const rest = byMonth ?? level.rate * ahead;

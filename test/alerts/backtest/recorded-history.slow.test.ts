@@ -73,12 +73,11 @@ test('the command shows the recorded notifications and those of a higher ratio, 
   const higher = await answerTo('--ratio', '2.8');
   expect([today.settings.ratio, higher.settings]).toEqual([
     1.5,
-    { ratio: 2.8, min_credits: 1000, baseline: 'previous' },
+    { ratio: 2.8, min_credits: 1000, baseline: 'previous', tenant_patterns: 0 },
   ]);
   const subjectOf = ({ rule, tenant_id, period }: Record<string, string>) => `${rule} ${tenant_id} ${period}`;
   const kept = new Set(higher.alerts.map(subjectOf));
-  // 0.9 of a month more within a day in April is a jump by 1.5 for each but one, and for none by 2.8. Of the workspace it is foretold by
-  // both: for a day after it, such days go on.
+  // 0.9 of a month more within a day in April is a jump by 1.5 for the workspace and for each tenant but one, and for none by 2.8.
   const kinds = ['correction', 'fall', 'newcomer', 'rise', 'spike'].flatMap((kind) =>
     [0, 1].map((n) => `${kind}-2026-02-${n}`),
   );
@@ -87,6 +86,7 @@ test('the command shows the recorded notifications and those of a higher ratio, 
     'drop fall-2026-02-0 2026-02',
     'drop fall-2026-02-1 2026-02',
     ...[...kinds, ...steady].map((tenant) => `jump ${tenant} 2026-04`),
+    'workspace_jump null 2026-04',
   ]);
   // Three months' usage by the end of February, most of it within a day: certain at once by 1.5; by 2.8 a day later, once
   // the forecast has held for a day.
