@@ -4,8 +4,9 @@ import { parseArgs } from 'node:util';
 export const HELP = `Usage: npm run bench -- [options]
 
 Measures a whole sync (proof, staging, apply, entries, digest chain, alert rules, outbox) against the floor: fetching and
-checking the same pages and doing nothing with them. Everything runs on this machine over loopback; what is
-built is what is measured. Prints medians and ratios and holds them against the bars in bench/bars.mjs.
+checking the same pages and doing nothing with them. Everything runs on this machine over loopback. The parts start,
+peers and daemon run the built command; sizes, card and latency load its sources as TypeScript, which takes about 90 MB
+more. Prints medians and ratios and holds them against the bars in bench/bars.mjs.
 
   --quick             under a minute: fewer rounds, up to 1,000,000 records, bars are indicative
   --records <list>    sizes of the listing, such as 100000,1000000 (full: 10000,100000,1000000,3000000)

@@ -13,7 +13,7 @@ export interface ChannelReport {
   says: 'works' | 'fails' | 'disabled';
 }
 
-/** What a sender needs from the ledger. All functions except `whyDisabled` run in the writer thread. */
+/** Access of a sender to the ledger. All functions except `whyDisabled` run in the writer thread. */
 export interface DeliveryAccess {
   whyDisabled(channel: string): string | null;
   claim(request: { notificationId: string; nowMs: number }): Promise<ClaimedDelivery | null>;

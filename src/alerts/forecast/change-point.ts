@@ -25,9 +25,12 @@ const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
 const FULL_CHANGE_SHARE = 0.75;
-/** A level this short (days) may be a burst or a pause, and end. A workspace has many tenants, whose bursts seldom meet. */
+/**
+ * A new level up to this old (days) may be a burst or a pause. A workspace has many tenants, whose bursts seldom
+ * coincide.
+ */
 export const MAX_BURST_DAYS = { tenant: 10, workspace: 1 };
-/** A burst may have ended unnoticed while its level is younger than this (days): the latest days show it. */
+/** Up to this age (days) of a level, its latest days are checked, too: a burst may have ended without a clear change. */
 const YOUNG_DAYS = 28;
 const LATEST_DAYS = 4;
 /** Half-lives, in days: a day's weight halves with each. Noisier usage gets a longer one, up to MAX_NOISE. */
@@ -106,7 +109,7 @@ function noiseBetween(days: readonly number[], week: WeekdayProfile): number {
   return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, lowerMedian(differences));
 }
 
-/** Of an even number of values, the lower middle one; 0 without values. */
+/** Returns the median: the lower middle value if their number is even, 0 without values. */
 function lowerMedian(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }

@@ -68,9 +68,9 @@ export function forecastOf(
 
 /** A tenant with a shorter past (days) may still be growing into the service. */
 const NEW_DAYS = 60;
-/** It grows if the newer half of its latest days exceeds the older one by this factor. */
-const GROWTH_DAYS = 28;
+/** It grows if the newer half of its latest days is at least this multiple of the older half. */
 const MIN_GROWTH = 1.25;
+const GROWTH_DAYS = 28;
 
 /** Returns the rest of the month of a new tenant that goes on growing as it does; 0 for other tenants. */
 function restOfGrowth(days: readonly number[], left: number): number {

@@ -177,8 +177,8 @@ export function moveDelivery(
 }
 
 /**
- * Of a message that was not delivered only the summary is kept, as plain text, because a trigger that computes the
- * row's digest would parse JSON.
+ * Keeps only the summary of a message that was not delivered. It is stored as plain text, because the trigger that
+ * computes the row's digest would parse JSON.
  */
 const onlySentence = sql`json_object('summary', ${deliveries.payload} ->> '$.summary') || ''`;
 

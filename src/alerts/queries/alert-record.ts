@@ -38,7 +38,7 @@ export interface PendingMessage {
   pending_at: string;
   /** When it is sent or retried; null if it was given up. */
   due_at: string | null;
-  /** What it waits for: a group or the daily summary; null: nothing. */
+  /** The message waits to be sent with a group or the daily summary; null if it waits for neither. */
   batch: 'group' | 'digest' | null;
   failures: bigint;
 }

@@ -6,7 +6,7 @@ import { ApiError, type FieldFault } from './problem.ts';
 export const DEFAULT_LIMIT = 100;
 export const MAX_LIMIT = 1000;
 
-/** What an operation is called in errors, and where its fields are described. */
+/** The words for an operation in errors: its kind, and the place that describes its fields. */
 export interface Entry {
   noun: 'path' | 'tool';
   hint: string;

@@ -1,4 +1,4 @@
-/** What the daemon asks of its process that examines the program. */
+/** The request of the daemon to the child process that runs the checks of `doctor`. */
 export interface DoctorJob {
   /** The configuration file; null: the environment has the configuration. */
   file: string | null;

@@ -27,7 +27,7 @@ import { checkSecrets } from './check-secrets.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
-/** What the checks look at besides the configuration. */
+/** The environment that the checks read besides the configuration. */
 interface Surroundings {
   env: NodeJS.ProcessEnv;
   /** The folder of the configuration. */

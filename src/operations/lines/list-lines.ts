@@ -53,7 +53,8 @@ function keyOf({ line_id }: ManualLineRow): RowKey {
   return [line_id];
 }
 
-interface ManualLineRow {
+/** A line that was added by hand; the `revoked_*` fields are null while it counts. */
+export interface ManualLineRow {
   line_id: bigint;
   workspace_id: string;
   period: Period;

@@ -45,7 +45,7 @@ export interface Notification {
   credits: (FigureChange & { change_percent: number | null }) | null;
   requests: FigureChange | null;
   threshold: bigint | null;
-  /** What drove the growth; null if the credits did not grow. */
+  /** The reason for the growth; null if the credits did not grow. */
   reason: ChangeReason | null;
   evidence: Evidence;
   /** The run that brought the figures; null when no run did. */

@@ -1,4 +1,5 @@
 import { addLine } from '../../../operations/lines/add-line.ts';
+import type { ManualLineRow } from '../../../operations/lines/list-lines.ts';
 import { revokeLine } from '../../../operations/lines/revoke-line.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import { ChangeForm, draftValue } from '../shell/form.tsx';
@@ -9,26 +10,10 @@ import { may, type Visit } from '../shell/visit.ts';
 export const LINE_FORM = 'line';
 export const SHOWN_LINES = 100;
 
-/** A manual line as the operation lists it. */
-export interface ShownLine {
-  line_id: bigint;
-  workspace_id: string;
-  period: string;
-  tenant_id: string;
-  amount: string;
-  currency: string;
-  reason: string;
-  actor: string;
-  recorded_at: string;
-  revoked_at: string | null;
-  revoked_by: string | null;
-  revoked_because: string | null;
-}
-
 export interface LinesCardProps {
   visit: Visit;
   /** The latest first. */
-  lines: readonly ShownLine[];
+  lines: readonly ManualLineRow[];
   /** The number of lines; `lines` may have fewer. */
   lineCount: number;
   /** The tenant and month of the form, if a link names them. */
@@ -72,7 +57,7 @@ export function LinesCard({ visit, lines, lineCount, preset, workspaces }: Lines
   );
 }
 
-function LineRow({ visit, line }: { visit: Visit; line: ShownLine }) {
+function LineRow({ visit, line }: { visit: Visit; line: ManualLineRow }) {
   const { line_id, workspace_id, tenant_id, period, amount, currency, reason, actor, recorded_at, revoked_at } = line;
   const form = revokeForm(line_id);
   return (

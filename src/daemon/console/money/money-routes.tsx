@@ -11,7 +11,7 @@ import type { InputFile } from '../../../input-files/input-file.ts';
 import { cardsInForce } from '../../../ledger/journal/charges/card-store.ts';
 import { CARD_SIDES } from '../../../ledger/store/schema/billing-tables.ts';
 import { addLine } from '../../../operations/lines/add-line.ts';
-import { listLines } from '../../../operations/lines/list-lines.ts';
+import { listLines, type ManualLineRow } from '../../../operations/lines/list-lines.ts';
 import { revokeLine } from '../../../operations/lines/revoke-line.ts';
 import { ALL_ROWS, type Scope } from '../../../operations/operation.ts';
 import { applyRates } from '../../../operations/rates/apply-rates.ts';
@@ -25,7 +25,7 @@ import { answerForm, faultText, type SentForm } from '../shell/change.ts';
 import { HeldUploads } from '../shell/held-uploads.ts';
 import { textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
-import { addedText, LINE_FORM, revokeForm, SHOWN_LINES, type ShownLine } from './lines-card.tsx';
+import { addedText, LINE_FORM, revokeForm, SHOWN_LINES } from './lines-card.tsx';
 import { MoneyPage, RATES_FORM } from './money-page.tsx';
 import { APPLY_FORM, type ApplyPreview, type ComparedRates, RatesPage, SHOWN_TENANTS } from './rates-page.tsx';
 
@@ -41,7 +41,7 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
     const openMonth = periodAt(context.clock.now());
     const periods = Array.from({ length: MARGIN_MONTHS }, (_, ago) => addPeriods(openMonth, -ago));
     const cards = CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => ({ ...card, side })));
-    const lines = [...listLines.run(scope, {}, ALL_ROWS).rows] as ShownLine[];
+    const lines = [...listLines.run(scope, {}, ALL_ROWS).rows] as ManualLineRow[];
     const period = textOf(request, 'period') ?? openMonth;
     return sendPage(
       reply,

@@ -11,7 +11,7 @@ import { may, type Visit } from '../shell/visit.ts';
 export const APPLY_FORM = 'apply';
 export const SHOWN_TENANTS = 200;
 
-/** What applying cards would change; or why they cannot be applied. */
+/** The changes that applying the cards would make, or the reason why they cannot be applied. */
 export type ApplyPreview =
   | { added: readonly string[]; retired: readonly string[]; months: RatesComparison['months'] }
   | { refused: string };

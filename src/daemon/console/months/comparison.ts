@@ -32,7 +32,7 @@ interface DifferingRow extends ReconciliationRow {
   difference: string | null;
 }
 
-/** What a page shows of a comparison. It has few rows, however large the file is. */
+/** The summary of a comparison for a page. It has at most MAX_SHOWN_ROWS rows, however large the file is. */
 export interface Comparison {
   state: Reconciliation['state'];
   tenants: Reconciliation['totals']['tenants'];

@@ -101,7 +101,7 @@ interface WorkspacesProps {
   page: number;
 }
 
-/** What a person has to act on comes first. */
+/** Workspaces that need somebody to act come first. */
 const STATE_ORDER: readonly MonthEndWorkspace['state'][] = ['blocked', 'ready', 'closed'];
 
 function Workspaces({ visit, plan, names, page }: WorkspacesProps) {

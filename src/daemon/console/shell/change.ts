@@ -48,7 +48,7 @@ interface FormRoute {
   back: string;
 }
 
-/** What a form has done: a sentence for the next page, or the address of the page that shows the result. */
+/** The result of a form: a sentence for the next page, or the address of the page that shows it. */
 type FormResult = string | { next: string };
 
 /** Field that says which page to show afterwards, for forms that several pages or views have. */

@@ -34,7 +34,7 @@ const METADATA_MS = HOUR_MS;
 /** How far the clocks of the provider and this machine may differ. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 
-/** What the provider says of a person. */
+/** The identity of a person, from the claims of the provider. */
 export interface OidcClaims {
   subject: string;
   claims: Readonly<Record<string, unknown>>;
