@@ -1,5 +1,5 @@
 import { MAX_BURST_DAYS, type UsageLevel, usageLevelOf } from './change-point.ts';
-import { type Past, sum, usedBetween } from './past-days.ts';
+import { activeDaysIn, type Past, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
 
@@ -10,7 +10,7 @@ export interface Forecast {
   high: bigint;
 }
 
-/** A forecast with `sure`, the credits that are reached in three of four cases; null with too short a past. */
+/** A forecast with `sure`, the credits that are reached in three of four cases; null by habits and with too short a past. */
 export interface UsageForecast extends Forecast {
   sure: bigint | null;
 }
@@ -22,6 +22,8 @@ const SURE_QUANTILE = 0.25;
 /** With fewer days there is no `sure`, and the noise is at least MIN_NOISE_OF_FEW_DAYS: a few equal days may be chance. */
 const MIN_SURE_DAYS = 14;
 const MIN_NOISE_OF_FEW_DAYS = 0.5;
+/** With usage on fewer days, a new tenant may have used all that it will use: `low` is its credits to date. */
+const MIN_LOW_DAYS = 3;
 /** Share of the bursts early in the month that is not expected to repeat later. */
 const EARLY_BURSTS_SHARE = 0.5;
 
@@ -42,9 +44,9 @@ export function forecastOf(
   const left = Math.max(0, lengths[0] - elapsed);
   const isFew = days.length < MIN_SURE_DAYS;
   const { weights, dayNoise, noise: own } = weekdayProfileOf(days);
-  const least = isFew ? MIN_NOISE_OF_FEW_DAYS : 0;
-  const noise = Math.max(own, least);
-  const week = { weights, dayNoise: Math.max(dayNoise, least), noise };
+  const minNoise = isFew ? MIN_NOISE_OF_FEW_DAYS : 0;
+  const noise = Math.max(own, minNoise);
+  const week = { weights, dayNoise: Math.max(dayNoise, minNoise), noise };
   const level = usageLevelOf(days, week, maxBurstDays);
   const byMonth = restByMonth(past, week, level);
   const ahead = weightAhead(week, left);
@@ -58,8 +60,9 @@ export function forecastOf(
     current + BigInt(Math.round(Math.max(0, more * factor - early * EARLY_BURSTS_SHARE)));
   // A shared change that has lasted for n days may last for up to n more days.
   const lasts = left <= 0 ? 0 : (shared.lasting.factor - 1) * (Math.min(left, shared.lasting.days) / left);
+  const least = isFew && activeDaysIn(days, 0, days.length) < MIN_LOW_DAYS ? 0 : Math.min(rest, back);
   return {
-    low: reached(Math.min(rest, back) * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW_QUANTILE))),
+    low: reached(least * (1 + Math.min(0, lasts)), Math.min(1, quantile(factors, LOW_QUANTILE))),
     likely: reached(rest, 1),
     high: reached(most * (1 + Math.max(0, lasts)), Math.max(1, quantile(factors, HIGH_QUANTILE))),
     sure: isFew ? null : reached(Math.min(rest, back), quantile(factors, SURE_QUANTILE)),

@@ -5,7 +5,7 @@ import { activeDaysIn, MIN_ACTIVE_DAYS } from './past-days.ts';
 const RECENT_DAYS = 28;
 /** Idle days that end a stretch of activity. */
 const PAUSE_DAYS = 7;
-/** A pause of this many days shows a habit if it occurs at least MIN_HABITUAL_PAUSES times. */
+/** Pauses of this many days count; at least MIN_HABITUAL_PAUSES of them show a habit. */
 const HABITUAL_PAUSE_DAYS = 14;
 const MIN_HABITUAL_PAUSES = 2;
 /** Stretches and pauses are measured up to this many days. */
@@ -33,12 +33,17 @@ const HIGH = 0.93;
 
 /** Reports whether a tenant pauses habitually: at least two pauses of two weeks or more between days with usage. */
 export function pausesByHabit(days: readonly number[]): boolean {
+  return countPauses(days) >= MIN_HABITUAL_PAUSES;
+}
+
+/** Returns the number of pauses of two weeks or more between days with usage. */
+export function countPauses(days: readonly number[]): number {
   let [pauses, idle] = [0, Number.NEGATIVE_INFINITY];
   for (const credits of days) {
     if (credits > 0 && idle >= HABITUAL_PAUSE_DAYS) pauses += 1;
     idle = credits > 0 ? 0 : idle + 1;
   }
-  return pauses >= MIN_HABITUAL_PAUSES;
+  return pauses;
 }
 
 /**
@@ -71,18 +76,15 @@ export function forecastByHabit(
   const now = stretchAt(days, 0);
   const ahead = Math.max(1, Math.round(left));
   const moments = momentsOf(days, now, { ahead, isOwn: true });
-  const isOwnPast = moments.length >= NEIGHBOUR_WEIGHT;
-  if (!isOwnPast) {
+  if (moments.length < NEIGHBOUR_WEIGHT) {
     for (const other of others()) moments.push(...momentsOf(other, now, { ahead, isOwn: false }));
   }
   if (moments.length < MIN_NEIGHBOURS) return null;
   const near = nearestMoments(moments);
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
-  const low = reached(LOW);
-  // Forecasts from habits are less certain than those from a rate, so `sure` is reached in more than nine of ten cases.
-  // The past of other tenants makes nothing sure.
-  return { low, likely: reached(0.5), high: reached(HIGH), sure: isOwnPast ? low : null };
+  // A tenant that pauses may stop on any day, however often it went on before: nothing more is sure.
+  return { low: reached(LOW), likely: reached(0.5), high: reached(HIGH), sure: null };
 }
 
 /** A tenant's activity before a moment: the latest stretch without a week's pause, and the pause before that stretch. */

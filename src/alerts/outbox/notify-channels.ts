@@ -241,6 +241,7 @@ class Notifier {
   #currentOf(alert: StoredAlert): CurrentAlert {
     const { episode, level, severity, magnitude, state, rule, alertKey, lastChangedAt } = alert;
     const isSystem = isSystemRule(rule);
+    const kind = usageKind(rule);
     const changes = isSystem ? beginsAndEnds(this.#book.context.connection).all({ alertKey }) : [];
     const begins = changes.filter(({ change }) => change === 'fired').map(({ at }) => Date.parse(at));
     return {
@@ -248,7 +249,9 @@ class Notifier {
       level,
       magnitude,
       severity,
-      isBitMask: usageKind(rule)?.growth?.by === 'facts',
+      isBitMask: kind?.growth?.by === 'facts',
+      isImmaterial: kind?.stake?.of === 'growth' && severity === 'warning',
+      isFromForecast: kind?.levels?.fromForecast === true,
       holding: state === 'firing' || state === 'acknowledged',
       acknowledged: state === 'acknowledged',
       isFinal: isFinal(alert),

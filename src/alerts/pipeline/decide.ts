@@ -25,6 +25,10 @@ export interface CurrentAlert {
   /** The magnitude is a bit mask of facts, such as budget steps. Each fact is notified once. */
   isBitMask: boolean;
   acknowledged: boolean;
+  /** Growth below `critical_share`: after its first message, it is sent once it has become critical or has settled. */
+  isImmaterial: boolean;
+  /** A likely alert rests on a forecast, so that `happened` only confirms it. */
+  isFromForecast: boolean;
   /** The figures of its month have settled: the alert is a record, and its next message is the last one. */
   isFinal: boolean;
   /** The last run found the cause gone; the next one ends the alert. */
@@ -87,6 +91,7 @@ export function decideNotification(
   if (flapping !== null) return flapping;
   const change = changeSince(alert, last, policy);
   if (change === null) return decideReminder(alert, last, policy, nowMs);
+  if (alert.isImmaterial && last?.severity === 'warning' && change.isProgress === true) return suppress('immaterial');
   if (alert.isClearing) return suppress('clearing');
   const waitMs = alert.system !== null || change.isUrgent ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
   return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
@@ -101,28 +106,37 @@ function isComplete({ episode }: CurrentAlert, last: LastNotification): boolean 
   return isKnown && last.episode === episode;
 }
 
+/** What has changed since the last message. */
+interface Change {
+  event: NotificationEvent;
+  notifiedCount: number;
+  /** Sent at once, even if a message of the same level was sent less than a day ago. */
+  isUrgent?: boolean;
+  /** What was sent has gone on, within any plan: a forecast has come true, or the credits have grown. */
+  isProgress?: boolean;
+}
+
 function changeSince(
   alert: CurrentAlert,
   last: LastNotification | null,
   { passedLimits }: ChannelPolicy,
-): { event: NotificationEvent; notifiedCount: number; isUrgent?: boolean } | null {
+): Change | null {
   if (last === null || last.episode < alert.episode || (!last.open && last.event !== 'baseline')) {
     const again = last !== null && last.event !== 'baseline';
     return { event: again ? 'again' : 'opened', notifiedCount: 0 };
   }
+  const notified = last.magnitude;
+  const passesPlan = notified !== null && passedLimits.some((limit) => notified <= limit);
   const levelChange = LEVEL_RANK[alert.level] - LEVEL_RANK[last.level];
-  if (levelChange !== 0) return { event: levelChange > 0 ? 'worse' : 'eased', notifiedCount: 0 };
+  if (levelChange > 0) return { event: 'worse', notifiedCount: 0, isProgress: alert.isFromForecast && !passesPlan };
+  if (levelChange < 0) return { event: 'eased', notifiedCount: 0 };
   // A change to critical is sent at once.
   if (alert.severity === 'critical' && last.severity === 'warning') {
     return { event: 'worse', notifiedCount: 0, isUrgent: true };
   }
   if (alert.magnitude === null) return null;
-  // The alert has passed a plan's limit since the last message.
-  const notified = last.magnitude;
-  if (notified !== null && passedLimits.some((limit) => notified <= limit)) {
-    return { event: 'grown', notifiedCount: last.notifiedCount + 1, isUrgent: true };
-  }
-  return hasGrown(alert, last) ? { event: 'grown', notifiedCount: last.notifiedCount + 1 } : null;
+  if (passesPlan) return { event: 'grown', notifiedCount: last.notifiedCount + 1, isUrgent: true };
+  return hasGrown(alert, last) ? { event: 'grown', notifiedCount: last.notifiedCount + 1, isProgress: true } : null;
 }
 
 function hasGrown({ magnitude, isBitMask }: CurrentAlert, last: LastNotification): boolean {

@@ -64,6 +64,20 @@ test('a stop ends when the tenant continues in a later month', async () => {
   expect(ended.slice(0, 10)).toBe('2026-04-06');
 });
 
+test('a tenant that paused for two weeks before is not missed again', async () => {
+  const world = dayWorld();
+  const isSilent = (dayMs: number) =>
+    (dayMs >= Date.UTC(2026, 2, 1) && dayMs < Date.UTC(2026, 2, 16)) || dayMs >= Date.UTC(2026, 3, 20);
+  for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 3, 30); dayMs += DAY_MS) {
+    world.post('steady', dayMs, 300);
+    if (!isSilent(dayMs)) world.post('acme', dayMs, 300);
+    if (dayMs < Date.UTC(2026, 3, 20)) world.post('globex', dayMs, 300);
+    await world.read(dayMs + 12 * HOUR_MS);
+  }
+  const likely = world.told().filter((line) => line.startsWith('drop likely firing'));
+  expect(likely).toEqual(['drop likely firing acme', 'drop likely firing globex']);
+});
+
 test('a stop names the credits missing by the end of the month, unless the tenant already used more than before', async () => {
   const world = dayWorld({ ratio: 100 });
   const price = { name: 'plain', from_period: '2026-01', currency: 'EUR', price_per_credit: '0.01' };

@@ -118,6 +118,14 @@ describe('the forecast of a month', () => {
     expect(said([...even(60, 0.1), ...growing(30)], 15).high).toBeLessThan(final(30));
   });
 
+  it('begins at the credits to date while a new tenant has used something on one or two days', () => {
+    expect(said([900], 1)).toMatchObject({ low: 900, sure: 0 });
+    expect(said([900, 900], 2).low).toBe(1800);
+    expect(said([0, 0, 900, 900], 4).low).toBe(1800);
+    expect(said([900, 900, 900], 3).low).toBeGreaterThan(2800);
+    expect(said([900], 1).high).toBeGreaterThan(20 * 900);
+  });
+
   it('includes the previous rate during a pause', () => {
     const { likely, high } = said([...uneven(90), ...even(10, 0)], 15);
     expectNear(likely, 500);

@@ -19,6 +19,8 @@ const HOLDS: CurrentAlert = {
     magnitude: 16_000n,
     isBitMask: false,
     acknowledged: false,
+    isImmaterial: false,
+    isFromForecast: true,
     isFinal: false,
     isClearing: false,
     system: null,
@@ -36,6 +38,7 @@ const TOLD: LastNotification = {
   },
   ...{ atMs: NOW - 3 * DAY_MS, atOnce: true },
 };
+const IMMATERIAL: Partial<CurrentAlert> = { isImmaterial: true, severity: 'warning' };
 const FINAL: Partial<CurrentAlert> = { level: 'settled', isFinal: true, severity: 'warning' };
 const OPEN: ChannelPolicy = {
   ...{ routed: true, inhibitedBy: null, silence: null, passedLimits: [] },
@@ -102,6 +105,26 @@ describe('a channel is sent', () => {
     ['no growth of final figures', '(final)', { ...FINAL, magnitude: 90_000n }, { level: 'settled' }],
     ['nothing of settled figures that were a baseline', '(final)', FINAL, { event: 'baseline', open: false }],
     ['of them if the baseline was a forecast', 'worse', FINAL, { event: 'baseline', open: false, level: 'likely' }],
+    ['immaterial growth, once', 'opened', IMMATERIAL, null],
+    ['nothing when its forecast comes true', '(immaterial)', IMMATERIAL, { level: 'likely', severity: 'warning' }],
+    ['nothing when it grows', '(immaterial)', { ...IMMATERIAL, magnitude: 90_000n }, { severity: 'warning' }],
+    ['it once it is material', 'worse', {}, { severity: 'warning' }],
+    ['it when it comes true after it was material', 'worse', IMMATERIAL, { level: 'likely' }],
+    [
+      'it when it is no longer probably something else',
+      'worse',
+      { ...IMMATERIAL, isFromForecast: false },
+      { level: 'likely', severity: 'warning' },
+    ],
+    ['a correction of it', 'eased', { ...IMMATERIAL, level: 'likely' }, { severity: 'warning' }],
+    ['its final figures', 'closed', { ...IMMATERIAL, ...FINAL }, { severity: 'warning' }],
+    [
+      'it when it comes true beyond a plan',
+      'worse',
+      { ...IMMATERIAL, magnitude: 18_500n },
+      { level: 'likely', severity: 'warning' },
+      { passedLimits: [18_000n] },
+    ],
     ['growth by half', 'grown', { magnitude: 24_000n }, {}],
     ['no less growth', '(notified)', { magnitude: 23_999n }, {}],
     ['then growth to twice as much', '(notified)', { magnitude: 24_000n }, { notifiedCount: 1 }],

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
-import { pausesByHabit } from '../../forecast/intermittent.ts';
+import { countPauses, pausesByHabit } from '../../forecast/intermittent.ts';
 import { activeDaysIn, MIN_ACTIVE_DAYS } from '../../forecast/past-days.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
@@ -22,6 +22,11 @@ export function isIntermittentTenant(context: RuleContext, { periodKey, tenantKe
   const length = (periodEndMs(before) - periodStartMs(before)) / DAY_MS;
   if (days.length < length) return false;
   return activeDaysIn(days, 0, length) < MIN_ACTIVE_DAYS || pausesByHabit(days);
+}
+
+/** Reports whether a tenant has paused for two weeks or more before, so that its silence may be another pause. */
+export function hasPaused({ usageHistory }: RuleContext, { periodKey, tenantKey }: TenantFacts): boolean {
+  return countPauses(usageHistory.daysBeforeMonth(periodKey, tenantKey)) > 0;
 }
 
 const highestOfLastMonths = preparedSql(

@@ -23,7 +23,7 @@ import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../context/candidates.ts';
 import { comparedOf } from '../context/compared.ts';
 import { afterFirst } from '../context/first-month.ts';
-import { isIntermittentTenant, lowestMonth } from '../context/habits.ts';
+import { hasPaused, isIntermittentTenant, lowestMonth } from '../context/habits.ts';
 import { historyOf, isPastFirst, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
 import { AWAITED_MS } from '../new-spend/rename.ts';
@@ -58,9 +58,10 @@ function dropCandidates({ settings }: RuleContext, look: PeriodLook): Conditions
   };
 }
 
-/** Reports whether a tenant that seems to have stopped may be in one of its habitual pauses. */
-function isHabitualPause(context: RuleContext, tenant: TenantFacts, judgement: Judgement): boolean {
-  return judgement.verdict === 'holds' && judgement.finding.level === 'likely' && isIntermittentTenant(context, tenant);
+/** Reports whether a tenant that seems to have stopped may only have paused. */
+function mayBePause(context: RuleContext, tenant: TenantFacts, judgement: Judgement): boolean {
+  if (judgement.verdict !== 'holds' || judgement.finding.level !== 'likely') return false;
+  return hasPaused(context, tenant) || isIntermittentTenant(context, tenant);
 }
 
 function goneTenants(context: RuleContext, { facts, all }: PeriodLook): number[] {
@@ -108,7 +109,7 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   // A tenant notified as renamed is not notified as a drop in later months.
   const goesOn = settled.verdict === 'holds' && renames(context).isNotified(tenant.periodKey, tenant.tenantKey);
   return {
-    judgement: goesOn || isHabitualPause(context, tenant, result) ? clear(true) : result,
+    judgement: goesOn || mayBePause(context, tenant, result) ? clear(true) : result,
     built,
     detail,
     threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,

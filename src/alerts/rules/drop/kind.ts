@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const dropKind: UsageKind = {
-  version: 7,
+  version: 8,
   title: 'fall',
   severity: 'warning',
   levels: { settled: 'kept', settledGoesToDigest: true },

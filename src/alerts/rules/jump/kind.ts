@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const jumpKind: UsageKind = {
-  version: 10,
+  version: 11,
   title: 'jump',
   severity: 'both',
   levels: { fromForecast: true, settled: 'kept' },

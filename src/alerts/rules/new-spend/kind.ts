@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const newSpendKind: UsageKind = {
-  version: 8,
+  version: 9,
   title: 'new spend',
   severity: 'both',
   inhibits: 'new_id',

@@ -22,7 +22,7 @@ export interface Rise {
   limit: number;
   /** When the first run read the limit; null: no run did before the month had ended. */
   reachedMs: number | null;
-  /** The increase is a half percent of the workspace's previous month, or more. */
+  /** The increase over the month that the tenant is compared with is a half percent of the workspace's previous month, or more. */
   isMaterial: boolean;
   /** By its habits the tenant is compared with the highest of its last three months with usage within a year. */
   isByHabit: boolean;
@@ -88,10 +88,10 @@ export class Truth {
     return (tenant === null ? this.#totals.get(period) : this.#finals.get(tenant)?.get(period)) ?? 0;
   }
 
-  /** Increase over the previous month as a share of the workspace's previous month. */
+  /** Increase over the month that a subject is compared with, as a share of the workspace's previous month. */
   shareOfIncrease(tenant: string | null, period: Period): number {
-    const previous = addPeriods(period, -1);
-    return (this.final(tenant, period) - this.final(tenant, previous)) / Math.max(1, this.final(null, previous));
+    const increase = this.final(tenant, period) - this.#compare(tenant, period).baseline;
+    return increase / Math.max(1, this.final(null, addPeriods(period, -1)));
   }
 
   isMaterial(tenant: string | null, period: Period): boolean {
@@ -105,6 +105,21 @@ export class Truth {
 
   /** The limit by the documentation; null where there is nothing to compare with. */
   limit(tenant: string | null, period: Period): number | null {
+    const previous = this.#previousMonth(tenant, period);
+    return previous === null ? null : limitFrom(previous);
+  }
+
+  /** Credits that a month is compared with: of the highest month of the tenant's habits, the previous month, or none. */
+  #compare(tenant: string | null, period: Period): { baseline: number; isByHabit: boolean } {
+    const previous = this.#previousMonth(tenant, period);
+    const habit = tenant === null ? null : this.#highestOfHabit(tenant, period);
+    const isByHabit =
+      tenant !== null && habit !== null && (previous === null || this.#isIntermittentIn(tenant, period));
+    return { baseline: (isByHabit ? habit : previous) ?? 0, isByHabit };
+  }
+
+  /** The previous month's credits as they are compared; null if it had no usage. */
+  #previousMonth(tenant: string | null, period: Period): number | null {
     const previous = addPeriods(period, -1);
     const before = this.final(tenant, previous);
     if (before <= 0) return null;
@@ -113,7 +128,7 @@ export class Truth {
     const { firstDay, length } = monthOf(this.#world.calendar, previous);
     // A first month is compared as if it had been used at the same rate from its start.
     const active = first > firstDay ? length - (first - firstDay) : length;
-    return limitFrom((before * length) / Math.max(1, active));
+    return (before * length) / Math.max(1, active);
   }
 
   /** What a tenant was at a moment, by what it really used. */
@@ -155,7 +170,7 @@ export class Truth {
           ...{ tenant, period, before, final, limit, rule: isNew ? 'new_spend' : 'jump' },
           kind: this.kindOf(tenant, periodEndMs(period) - 1),
           isMaterial: this.isMaterial(tenant, period),
-          isByHabit: !isNew && (before <= 0 || this.#isIntermittentIn(tenant, period)),
+          isByHabit: this.#compare(tenant, period).isByHabit,
           isBeyondHabit: habit === null || final >= limitFrom(habit),
           isCommon: before > 0 && common !== null && final < limitFrom(before * common),
         },
