@@ -1,63 +1,43 @@
-import { connect } from 'node:net';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { type LargeDaemon, median, startLargeDaemon } from './large-daemon.ts';
+import type { CallerOrder } from './caller-process.ts';
+import { median, printProgress, startLargeDaemon, TOKEN } from './large-daemon.ts';
 import { MANY_RECORDS, MAX_SLOWDOWN } from './sizes.ts';
 
+const CALLER = fileURLToPath(new URL('caller-process.ts', import.meta.url));
+const KINDS: readonly CallerOrder['kind'][] = ['flood', 'sendSlowly', 'sendHuge'];
 const ROUNDS = 5;
-const FLOODING_SOCKETS = 16;
-const SLOW_SOCKETS = 50;
-const HUGE_BYTES = 100 * 1024 * 1024;
+/** A caller has started, and disturbs, after this time. */
+const STARTING_MS = 1_000;
 
 test('callers who flood, send slowly or send 100 MB do not slow a sync down', async () => {
-  const large = await startLargeDaemon({ ...MANY_RECORDS, workspaces: 1, jumps: 0 });
-  const slowdowns: Record<string, number> = {};
-  for (const [name, disturb] of Object.entries({ flood, sendSlowly, sendHuge })) {
+  const { daemon, sync } = await startLargeDaemon({ ...MANY_RECORDS, workspaces: 1, jumps: 0 });
+  const slowdowns: { kind: string; slowdown: number }[] = [];
+  for (const kind of KINDS) {
     const ratios: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const alone = await large.sync();
-      const disturbing = new AbortController();
-      const disturbed = disturb(large, disturbing.signal);
-      ratios.push((await large.sync()) / alone);
-      disturbing.abort();
-      await disturbed;
+      const alone = await sync();
+      const leave = await startCaller({ kind, url: daemon.url, token: TOKEN });
+      ratios.push((await sync()) / alone);
+      await leave();
     }
-    slowdowns[name] = median(ratios);
+    slowdowns.push({ kind, slowdown: median(ratios) });
+    printProgress(`${kind}: ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}`);
   }
-  process.stdout.write(`${JSON.stringify(slowdowns)}\n`);
-  expect(Object.entries(slowdowns).filter(([, ratio]) => ratio > MAX_SLOWDOWN)).toEqual([]);
+  expect(slowdowns.filter(({ slowdown }) => slowdown > MAX_SLOWDOWN)).toEqual([]);
 });
 
-/** One token on many sockets, as fast as the answers come. */
-async function flood({ ask }: LargeDaemon, signal: AbortSignal): Promise<void> {
-  const onSocket = async (): Promise<void> => {
-    while (!signal.aborted) await ask('/api/v1/head', { drop: true });
+/** Starts a caller in a process of its own, because sending takes time from the service that the sync reads. */
+async function startCaller(order: CallerOrder): Promise<() => Promise<void>> {
+  const child = spawn(process.execPath, [CALLER, JSON.stringify(order)], { stdio: ['ignore', 'ignore', 'inherit'] });
+  await sleep(STARTING_MS);
+  if (child.exitCode !== null) throw new Error(`the caller ${order.kind} ended`);
+  return async () => {
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
   };
-  await Promise.all(Array.from({ length: FLOODING_SOCKETS }, onSocket));
-}
-
-/** Bodies that come byte by byte, and never as a whole. */
-async function sendSlowly({ daemon }: LargeDaemon, signal: AbortSignal): Promise<void> {
-  const { hostname, port } = new URL(daemon.url);
-  const sockets = Array.from({ length: SLOW_SOCKETS }, () => {
-    const socket = connect(Number(port), hostname);
-    socket.on('error', () => undefined);
-    socket.write(`POST /api/v1/rates/check HTTP/1.1\r\nhost: ${hostname}\r\ncontent-type: application/json\r\n`);
-    socket.write(`content-length: ${HUGE_BYTES}\r\n\r\n`);
-    return socket;
-  });
-  while (!signal.aborted) {
-    for (const socket of sockets) if (socket.writable) socket.write(' ');
-    await sleep(100, undefined, { signal }).catch(() => undefined);
-  }
-  for (const socket of sockets) socket.destroy();
-}
-
-/** Bodies of 100 MB, one after the other; the server refuses them before it has read them. */
-async function sendHuge({ ask }: LargeDaemon, signal: AbortSignal): Promise<void> {
-  const body = ' '.repeat(HUGE_BYTES);
-  while (!signal.aborted) {
-    await ask('/api/v1/rates/check', { method: 'POST', body, drop: true }).catch(() => null);
-    await sleep(100);
-  }
 }
