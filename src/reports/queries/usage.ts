@@ -6,7 +6,7 @@ import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { usageEntries } from '../../ledger/store/schema/run-tables.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriodOf } from '../../ledger/store/subjects.ts';
-import { tenantNameLookup, tenantNameReader } from '../../ledger/store/tenant-names.ts';
+import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../formats/columns.ts';
 import { storedMonths } from './stored-months.ts';
@@ -37,7 +37,13 @@ export const USAGE_COLUMNS: readonly Column<UsageRow>[] = [
 const USAGE_SQL = `workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
   first_seen_at, changed_at, withdrawn`;
 
+/** The current name of the tenant of a row `u`. */
+const NAME_SQL = `(SELECT n.display_name FROM workspaces w JOIN tenants t USING (workspace_key) JOIN tenant_names n USING (tenant_key)
+  WHERE w.workspace_id = u.workspace_id AND t.tenant_id = u.tenant_id ORDER BY n.after_seq DESC LIMIT 1)`;
+
 type StoredUsage = Exact<typeof financeUsage.$inferSelect>;
+
+type NamedUsage = StoredUsage & Pick<UsageRow, 'display_name'>;
 
 export interface UsageFilters {
   workspaceId?: string | undefined;
@@ -84,17 +90,16 @@ export function usagePage(
   const rows: UsageRow[] = [];
   const select = connection
     .prepare(
-      `SELECT ${USAGE_SQL}
-       FROM finance_usage WHERE workspace_id = ? AND period = ? AND tenant_id > ? ORDER BY tenant_id LIMIT ?`,
+      `SELECT ${USAGE_SQL}, ${NAME_SQL} AS display_name
+       FROM finance_usage u WHERE workspace_id = ? AND period = ? AND tenant_id > ? ORDER BY tenant_id LIMIT ?`,
     )
     .safeIntegers();
   for (const month of storedMonths(connection, { workspaceId, period, from: after })) {
     if (rows.length >= limit) break;
     const isFirst = month.workspace_id === after?.workspaceId && month.period === after.period;
     const place = isFirst ? after.tenantId : '';
-    const found = select.all(month.workspace_id, month.period, place, limit - rows.length) as StoredUsage[];
-    const nameOf = tenantNameReader(connection, month.workspace_id);
-    for (const row of found) rows.push(withName(row, nameOf(row.tenant_id)));
+    const found = select.all(month.workspace_id, month.period, place, limit - rows.length) as NamedUsage[];
+    for (const { display_name: name, ...row } of found) rows.push(withName(row, name));
   }
   return rows;
 }
