@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { UsageError } from '../core/errors.ts';
 import type { Role } from '../core/text/roles.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { Column, SheetColumn } from '../reports/formats/columns.ts';
@@ -8,14 +9,15 @@ import type { Context } from '../wiring/context.ts';
 export interface Actor {
   name: string;
   /**
-   * `user`: the system user, or the name given with `--by`, which is not authenticated; `token`: the name of an API token;
-   * `person`: the name of somebody who signed in to the console.
+   * `stated`: the name given with `--by`, which nobody checked; `terminal`: the system user that runs a command; `token`: the
+   * name of an API token; `person`: the name of somebody who signed in to the console.
    */
-  kind: 'user' | 'token' | 'person';
+  kind: 'stated' | 'terminal' | 'token' | 'person';
 }
 
 const ACTOR_SUFFIXES: Readonly<Record<Actor['kind'], string>> = {
-  user: '',
+  stated: '',
+  terminal: ' (terminal)',
   token: ' (API token)',
   person: ' (signed in)',
 };
@@ -23,6 +25,16 @@ const ACTOR_SUFFIXES: Readonly<Record<Actor['kind'], string>> = {
 /** Returns the text that the ledger records as the actor of a change. */
 export function actorText({ name, kind }: Actor): string {
   return name + ACTOR_SUFFIXES[kind];
+}
+
+/** Returns the actor that somebody names. Throws UsageError if the name looks like one that the program found out itself. */
+export function statedActor(name: string): Actor {
+  const suffix = Object.values(ACTOR_SUFFIXES).find((each) => each !== '' && name.trimEnd().endsWith(each.trim()));
+  if (suffix === undefined) return { name, kind: 'stated' };
+  throw new UsageError(
+    `--by ${JSON.stringify(name)} ends with "${suffix.trim()}", which only usage-ledger adds`,
+    'give the name without it',
+  );
 }
 
 /** The surroundings of one call of an operation. The caller owns the connection and the signal. */
@@ -35,6 +47,8 @@ export interface Scope {
   readonly enqueueSync?: EnqueueSync | undefined;
   /** Runs a slow read in a thread. Absent outside a daemon, and in that thread: it runs here. */
   readonly runApart?: RunApart | undefined;
+  /** Renders the document of a slow read in a thread. Absent unless the answer is JSON that a daemon sends. */
+  readonly renderApart?: RenderApart | undefined;
 }
 
 /** Runs a read that answers with a document, or reads a page of a listing. */
@@ -43,6 +57,9 @@ export type RunApart = <Output extends object>(
   input: Record<string, unknown>,
   page?: { cursor: string | null; limit: number },
 ) => Promise<Output>;
+
+/** Returns the document of a slow read as JSON in UTF-8. */
+export type RenderApart = (operation: string, input: Record<string, unknown>) => Promise<Uint8Array>;
 
 export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'>;
 
@@ -88,6 +105,8 @@ export interface Changed<Output> {
   applied: boolean;
   /** The document that the command prints with `--json`. */
   document: Output;
+  /** Members that follow those of `document`: an object as JSON in UTF-8. Absent if `document` has them all. */
+  rendered?: Uint8Array | undefined;
   /** Sentences that the caller shows beside the document, such as a checkpoint that cannot be written. */
   notes: readonly string[];
 }
@@ -153,6 +172,8 @@ export interface ListOperation<
   keyOf(row: Row): RowKey;
   /** Reports whether a page takes so long for a large ledger that it is read in a thread; absent: none does. */
   isSlow?(input: z.output<Input>): boolean;
+  /** Each row takes about a millisecond: a daemon answers other requests between the rows of a page. */
+  hasSlowRows?: true;
   run(scope: Scope, input: z.output<Input>, page: Page): Result;
 }
 
@@ -182,6 +203,21 @@ export async function runRead<Input extends z.ZodObject, Output extends object>(
   return isSlow && scope.runApart !== undefined ? scope.runApart<Output>(name, input) : operation.run(scope, input);
 }
 
+/**
+ * Runs a read that the document of a change includes. Returns its members; `{}` and the rendered members if the caller
+ * renders large documents in a thread, because copying one from there takes longer than a request may.
+ */
+export async function runIncludedRead<Input extends z.ZodObject, Output extends object>(
+  scope: Scope,
+  operation: DocumentOperation<Input, Output>,
+  input: z.output<Input>,
+): Promise<{ members: Output; rendered?: Uint8Array }> {
+  if (scope.renderApart === undefined) return { members: await runRead(scope, operation, input) };
+  return { members: {} as Output, rendered: await scope.renderApart(operation.name, input) };
+}
+
+const CALLERS_OF_DAEMON: ReadonlySet<Actor['kind']> = new Set(['token', 'person']);
+
 /** Declares a change. Whoever makes it over the API, MCP or the console is in the daemon's log. */
 export function change<Input extends z.ZodObject, Output extends object>(
   operation: Omit<ChangeOperation<Input, Output>, 'kind'>,
@@ -191,7 +227,7 @@ export function change<Input extends z.ZodObject, Output extends object>(
     ...operation,
     async run(scope, input) {
       const changed = await operation.run(scope, input);
-      if (changed.applied && scope.actor.kind !== 'user') logChange(scope, operation, input);
+      if (changed.applied && CALLERS_OF_DAEMON.has(scope.actor.kind)) logChange(scope, operation, input);
       return changed;
     },
   };

@@ -55,7 +55,7 @@ async function runOperation(world: World, operation: Operation, input: Record<st
     const scope: Scope = {
       context,
       connection: context.reader().connection,
-      actor: { name: 'test', kind: 'user' },
+      actor: { name: 'test', kind: 'stated' },
       signal: new AbortController().signal,
     };
     const parsed = operation.input.parse(input);

@@ -33,7 +33,7 @@ const readLatestEntries = preparedSql(
   'safeIntegers',
 );
 
-/** Creates a function that gathers evidence. Days and entries are loaded when they are read, workspace totals once. */
+/** Creates a function that gathers evidence. Days, entries and shares are loaded when they are read, workspace totals once. */
 export function createEvidence(
   connection: LedgerDb,
   priceOf: CreditPricer | null,
@@ -82,12 +82,16 @@ export function createEvidence(
               elapsed_fraction: Math.round((phase.elapsedMs / phase.lengthMs) * 10_000) / 10_000,
             }
           : null,
-      share_of_increase_percent:
-        ofTenant && growth > 0n && usageKind(seen.rule)?.stake?.hasShare === true && isComparedWithPreviousMonth(seen)
-          ? percentOf(growth, total(periodKey) - total(periodKey - 1))
-          : null,
-      share_of_workspace_percent:
-        ofTenant && current !== null && current.credits > 0n ? percentOf(current.credits, total(periodKey)) : null,
+      get share_of_increase_percent() {
+        if (!ofTenant || growth <= 0n || usageKind(seen.rule)?.stake?.hasShare !== true) return null;
+        if (!isComparedWithPreviousMonth(seen)) return null;
+        return percentOf(growth, total(periodKey) - total(periodKey - 1));
+      },
+      get share_of_workspace_percent() {
+        return ofTenant && current !== null && current.credits > 0n
+          ? percentOf(current.credits, total(periodKey))
+          : null;
+      },
       at_stake_credits: sides === null ? null : creditsAtStake(sides),
       at_stake_money: sides === null ? null : moneyOf(seen, tenantId, sides),
       get daily_usage() {

@@ -18,6 +18,7 @@ import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { acknowledgeAlert } from '../../operations/alerts/acknowledge-alert.ts';
 import { explainAlert, showAlert } from '../../operations/alerts/show-alert.ts';
+import { actorText } from '../../operations/operation.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { renderTable, type TableOptions, wrapText } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, proseLines, reportingCommand } from '../shared/cli-context.ts';
@@ -141,7 +142,7 @@ export function ackCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         const scope = scopeOf(context, options);
         const { document: done } = await acknowledgeAlert.run(scope, { alert_id: id, note: options.note });
-        const by = inertText(scope.actor.name);
+        const by = inertText(actorText(scope.actor));
         const several = 'acknowledged' in done ? (done.acknowledged as string[]) : null;
         const words = several === null ? '' : `${counted(several.length, 'alert')} in ${inertText(id)}`;
         cli.printResult(done, [several === null ? `${id} acknowledged by ${by}` : `acknowledged by ${by}: ${words}`]);

@@ -1,5 +1,5 @@
 import { systemUser } from '../../core/process/system-user.ts';
-import type { Scope } from '../../operations/operation.ts';
+import { type Scope, statedActor } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 
 /** Returns the scope of an operation that a command runs: `by` is the name given with `--by`. */
@@ -13,7 +13,7 @@ export function scopeOf(
     get connection() {
       return context.reader().connection;
     },
-    actor: { name: by ?? systemUser(), kind: 'user' },
+    actor: by === undefined ? { name: systemUser(), kind: 'terminal' } : statedActor(by),
     signal: signal ?? new AbortController().signal,
   };
 }

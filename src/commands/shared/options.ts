@@ -56,8 +56,8 @@ export function parsePeriodWindow({ from, to }: Omit<PeriodOptions, 'period'>): 
 
 export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);
 
-/** The name recorded as the actor. It is what the user typed, not an authenticated identity. */
-export const BY_OPTION = ['--by <name>', 'recorded actor (default: the current user)'] as const;
+/** The name recorded as the actor. Nobody checks it. */
+export const BY_OPTION = ['--by <name>', 'recorded actor (default: the system user, as NAME (terminal))'] as const;
 
 export const LIMIT_OPTION = ['--limit <number>', 'maximum number shown', parseLimit] as const;
 

@@ -218,12 +218,11 @@ class Answers {
     scope: Scope,
     { reply, input }: Omit<Asked, 'request'>,
   ): Promise<FastifyReply> {
-    const { document, snapshot } = await applyChange(operation, scope, input);
-    const body = renderJson({ ...document, snapshot });
-    return reply
-      .code(operation.http.status ?? 200)
-      .type(JSON_TYPE)
-      .send(this.#options.context.redact(body));
+    const renderApart = this.#slowReads.rendererOf(scope.context, scope.actor);
+    const { document, rendered, snapshot } = await applyChange(operation, { ...scope, renderApart }, input);
+    const body = this.#options.context.redact(renderJson({ ...document, snapshot }));
+    reply.code(operation.http.status ?? 200).type(JSON_TYPE);
+    return reply.send(rendered === undefined ? body : joinObjects(body, rendered));
   }
 
   async sendPage(
@@ -261,6 +260,11 @@ class Answers {
     if (isListed(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type(JSON_TYPE).send(context.redact(renderJson({ ...document, snapshot })));
   }
+}
+
+/** Joins two objects, each rendered by `renderJson` and not empty, without rendering them again. */
+function joinObjects(first: string, second: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(first.replace(/\n\}\n$/, ',')), second.subarray(1)]);
 }
 
 /** Files are sent as downloads, except streams of lines. So is a printable page, because it contains a script. */

@@ -1,3 +1,4 @@
+import { openReader } from '../../ledger/store/file/open.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import {
   type AnyListOperation,
@@ -10,10 +11,13 @@ import {
 import { type CursorPlace, decodeCursor, encodeCursor } from './cursor.ts';
 import type { PageInput } from './read-input.ts';
 import { readSnapshot, type Snapshot } from './snapshot.ts';
+import { Turns, takeRowsInTurns } from './turns.ts';
 
 /** The document of an operation, and the state of the ledger that it shows. */
 export interface Answer {
   document: object;
+  /** Members that follow those of `document`; see `Changed`. */
+  rendered?: Uint8Array | undefined;
   snapshot: Snapshot;
 }
 
@@ -32,11 +36,12 @@ export async function applyChange(
   scope: Scope,
   input: Record<string, unknown>,
 ): Promise<Answer> {
-  const { document, applied, notes } = await operation.run(scope, input);
-  return { document: { ...document, applied, notes }, snapshot: readSnapshot(scope.connection, inputWorkspace(input)) };
+  const { document, rendered, applied, notes } = await operation.run(scope, input);
+  const snapshot = readSnapshot(scope.connection, inputWorkspace(input));
+  return { document: { ...document, applied, notes }, rendered, snapshot };
 }
 
-/** Reads one page of a listing; a slow one in the thread if the caller has one. */
+/** Reads one page of a listing; a slow one in the thread if the caller has one, and slow rows in turns. */
 export async function runPage(
   operation: AnyListOperation,
   scope: Scope,
@@ -45,7 +50,9 @@ export async function runPage(
 ): Promise<Answer> {
   const isSlow = operation.isSlow?.(input) === true;
   if (isSlow && scope.runApart !== undefined) return scope.runApart<Answer>(operation.name, input, page);
-  return readPage(operation, scope, input, page);
+  return operation.hasSlowRows === true
+    ? readPageInTurns(operation, scope, input, page)
+    : readPage(operation, scope, input, page);
 }
 
 /** Reads one page of a listing. Its member `next_cursor` continues it, and is null on the last page. */
@@ -55,20 +62,45 @@ export function readPage(
   input: Record<string, unknown>,
   page: PageInput,
 ): Answer {
-  const { connection } = scope;
+  return scope.connection.transaction(() => {
+    const { listing, answer } = startPage(operation, scope, input, page);
+    return answer(takeRows(listing.rows, page.limit + 1));
+  })();
+}
+
+/** Reads one page on a connection of its own, because a transaction of the shared one ends with the turn. */
+async function readPageInTurns(
+  operation: AnyListOperation,
+  scope: Scope,
+  input: Record<string, unknown>,
+  page: PageInput,
+): Promise<Answer> {
+  const { context, actor, signal } = scope;
+  const { connection, close } = openReader(context.config.ledger.path);
+  try {
+    connection.exec('BEGIN');
+    const { listing, answer } = startPage(operation, { context, actor, signal, connection }, input, page);
+    return answer(await takeRowsInTurns(listing.rows, page.limit + 1, new Turns()));
+  } finally {
+    close();
+  }
+}
+
+/** Starts a page, which ends with the row after it if there is one. `answer` makes the answer from these rows. */
+function startPage(operation: AnyListOperation, scope: Scope, input: Record<string, unknown>, page: PageInput) {
   const place = cursorPlace(operation, scope, input);
   const after = page.cursor === null ? null : decodeCursor(place, page.cursor);
-  return connection.transaction(() => {
-    const { head, rows, tail = {} } = operation.run(scope, input, { after, limit: page.limit + 1 });
-    const found = takeRows(rows, page.limit + 1);
+  const listing = operation.run(scope, input, { after, limit: page.limit + 1 });
+  const answer = (found: readonly object[]): Answer => {
     const shown = found.slice(0, page.limit);
     const last = shown.at(-1);
     const next = found.length > shown.length && last !== undefined ? encodeCursor(place, operation.keyOf(last)) : null;
     return {
-      document: { ...head, [operation.member]: shown, ...tail, next_cursor: next },
-      snapshot: readSnapshot(connection, inputWorkspace(input)),
+      document: { ...listing.head, [operation.member]: shown, ...listing.tail, next_cursor: next },
+      snapshot: readSnapshot(scope.connection, inputWorkspace(input)),
     };
-  })();
+  };
+  return { listing, answer };
 }
 
 /** Returns the listing that the cursors of an operation belong to. */

@@ -18,15 +18,18 @@ export interface ReadOrder {
   input: Record<string, unknown>;
   /** The page of a listing; null for a document. */
   page: PageInput | null;
-  /** True: the reply is the body of an answer, because a large document takes longer to copy and to render than to read. */
-  asBody: boolean;
+  /**
+   * `document`: an object; `json`: its JSON, because a large document takes longer to copy and to render than to read;
+   * `body`: the JSON with the state of the ledger that it shows.
+   */
+  as: 'document' | 'json' | 'body';
   actor: Actor;
   nowMs: number;
 }
 
 export type ReadReply = { id: number } & ({ document: object } | { error: PackedError });
 
-async function run({ config, operation: name, input, page, asBody, actor, nowMs }: ReadOrder): Promise<object> {
+async function run({ config, operation: name, input, page, as, actor, nowMs }: ReadOrder): Promise<object> {
   const operation = OPERATIONS.find((each) => each.name === name);
   if (operation === undefined || operation.kind === 'change') throw new Error(`${name} is not a read`);
   const clock = { ...systemClock, now: () => nowMs };
@@ -36,9 +39,10 @@ async function run({ config, operation: name, input, page, asBody, actor, nowMs 
     const signal = new AbortController().signal;
     const scope = { context, connection, actor, signal };
     if (operation.kind === 'document') {
-      if (!asBody) return await operation.run(scope, input);
+      if (as === 'document') return await operation.run(scope, input);
       const { document, snapshot } = await readDocument(operation, scope, input);
-      return new TextEncoder().encode(context.redact(renderJson({ ...document, snapshot })));
+      const shown = as === 'body' ? { ...document, snapshot } : document;
+      return new TextEncoder().encode(context.redact(renderJson(shown)));
     }
     if (page === null) throw new Error(`${name} is read page by page`);
     return readPage(operation, scope, input, page);

@@ -8,6 +8,7 @@ import { csvPieces } from '../../reports/formats/csv.ts';
 import type { FileFormat } from './answer-format.ts';
 import { ApiError } from './problem.ts';
 import { makeSheetFile } from './sheet-files.ts';
+import { Turns, takeRowsInTurns } from './turns.ts';
 
 /** Each stream holds a read transaction, which keeps the write-ahead log from shrinking. */
 const MAX_STREAMS = 4;
@@ -125,22 +126,19 @@ interface StreamPage {
   columns: readonly SheetColumn[];
 }
 
-/** Reads a listing page by page, and lets the event loop turn between two pages. */
+/** Reads a listing page by page, in turns of the event loop. */
 async function* pagesOf(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<StreamPage> {
+  const turns = new Turns();
   let after: RowKey | null = null;
   for (;;) {
     scope.signal.throwIfAborted();
     const listing = operation.run(scope, input as never, { after, limit: ROWS_PER_PAGE });
-    const rows: object[] = [];
-    for (const row of listing.rows) {
-      rows.push(row);
-      if (rows.length === ROWS_PER_PAGE) break;
-    }
+    const rows = await takeRowsInTurns(listing.rows, ROWS_PER_PAGE, turns);
     yield { rows, columns: rowColumnsOf(operation, listing) };
     const last = rows.at(-1);
     if (last === undefined || rows.length < ROWS_PER_PAGE) return;
     after = operation.keyOf(last);
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns.next();
   }
 }
 

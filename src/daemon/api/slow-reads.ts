@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { type Cancel, systemClock } from '../../core/clock.ts';
 import { AppError, unpackError } from '../../core/errors.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
-import type { Actor, RunApart, Scope } from '../../operations/operation.ts';
+import type { Actor, RenderApart, RunApart, Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { ReadOrder, ReadReply } from './read-thread.ts';
 
@@ -52,16 +52,29 @@ export class SlowReads {
         operation,
         input,
         page: page ?? null,
-        asBody: false,
+        as: 'document',
         actor,
         nowMs: clock.now(),
       });
   }
 
-  /** Returns the answer of a slow read as JSON text in UTF-8, with the state of the ledger that it shows. */
-  body({ context, actor }: Scope, operation: string, input: Record<string, unknown>): Promise<Uint8Array> {
-    const { config, clock } = context;
-    return this.#run({ config, operation, input, page: null, asBody: true, actor, nowMs: clock.now() });
+  /** Returns the function that renders the documents of slow reads for a caller. */
+  rendererOf(context: Context, actor: Actor): RenderApart {
+    return (operation, input) => this.#render({ context, actor }, operation, input, 'json');
+  }
+
+  /** Returns the answer of a slow read as JSON in UTF-8, with the state of the ledger that it shows. */
+  body(scope: Scope, operation: string, input: Record<string, unknown>): Promise<Uint8Array> {
+    return this.#render(scope, operation, input, 'body');
+  }
+
+  #render(
+    { context: { config, clock }, actor }: Pick<Scope, 'context' | 'actor'>,
+    operation: string,
+    input: Record<string, unknown>,
+    as: 'json' | 'body',
+  ): Promise<Uint8Array> {
+    return this.#run({ config, operation, input, page: null, as, actor, nowMs: clock.now() });
   }
 
   /** Ends the thread; reads that wait fail. May be called twice. */

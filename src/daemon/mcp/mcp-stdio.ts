@@ -40,7 +40,7 @@ async function withLedger<T>(
 ): Promise<T> {
   const { connection, close } = openReader(context.config.ledger.path);
   try {
-    const actor = { name: systemUser(), kind: 'user' } as const;
+    const actor = { name: systemUser(), kind: 'terminal' } as const;
     return (await use({ context, connection, actor, signal })) as T;
   } finally {
     close();

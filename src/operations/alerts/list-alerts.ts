@@ -64,6 +64,7 @@ export const listAlerts = list({
   head,
   row,
   columns: null,
+  hasSlowRows: true,
   keyOf: ({ severity, at_stake_credits: credits, alert_id }) => [severity, credits, alert_id],
   run(scope, wanted, page) {
     const { workspace, tenant, period, rule, severity } = wanted;

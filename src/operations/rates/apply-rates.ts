@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
 import { cardsInConfig, changeOfCards, refuseUnclear } from '../../ledger/journal/charges/card-store.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type Changed, change, runRead, type Scope } from '../operation.ts';
+import { type Changed, change, runIncludedRead, type Scope } from '../operation.ts';
 import { previewField } from '../schemas.ts';
 import { type CardInput, cardFields, checkRates, comparisonShape, requestedCards } from './compare-rates.ts';
 
@@ -66,9 +66,9 @@ async function replaceCards(
   const { connection } = scope;
   const changed = changeOfCards(connection, cards);
   const hasChanged = changed.added.length + changed.retired.length > 0;
-  const comparison = await runRead(scope, checkRates, { ...input, open_only: true });
+  const { members, rendered } = await runIncludedRead(scope, checkRates, { ...input, open_only: true });
   if (hasChanged) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });
   const count = (rates?.length ?? 0) + (costs?.length ?? 0);
-  const document = { applied: !dryRun && hasChanged, cards: count, ...changed, ...comparison };
-  return { applied: !dryRun, document, notes: [] };
+  const document = { applied: !dryRun && hasChanged, cards: count, ...changed, ...members };
+  return { applied: !dryRun, document, rendered, notes: [] };
 }

@@ -39,11 +39,28 @@ describe('close', () => {
     });
   });
 
-  it('is by the user of the shell unless told, without a note', async () => {
+  it('is by the system user without --by, and without a note', async () => {
     const world = await createProven();
     await world.run('close', '2026-01');
-    expect(world.query('SELECT actor, note FROM finance_closes')).toEqual([{ actor: userInfo().username, note: '' }]);
+    expect(world.query('SELECT actor, note FROM finance_closes')).toEqual([
+      { actor: `${userInfo().username} (terminal)`, note: '' },
+    ]);
   });
+
+  it.each(['Ada (signed in)', 'Ada (API token) ', 'Ada (terminal)'])(
+    'refuses --by %j, which looks checked',
+    async (by) => {
+      const world = await createProven();
+      const { code, err } = await world.run('close', '2026-01', '--by', by);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(
+          /^error: --by "Ada .*" ends with "\(.*\)", which only usage-ledger adds\n {2}give the name/,
+        ),
+      ]);
+      expect(world.query('SELECT * FROM finance_closes')).toEqual([]);
+    },
+  );
 
   it('refuses with every reason and what helps, and changes nothing', async () => {
     const world = await createWorld(FIRST);

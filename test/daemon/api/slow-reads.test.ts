@@ -1,6 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { SlowReads } from '../../../src/daemon/api/slow-reads.ts';
+import { Turns } from '../../../src/daemon/api/turns.ts';
 import { backtestSettings } from '../../../src/operations/alerts/backtest-settings.ts';
+import { listAlerts } from '../../../src/operations/alerts/list-alerts.ts';
 import { planMonth } from '../../../src/operations/months/plan-month.ts';
 import { checkRates } from '../../../src/operations/rates/compare-rates.ts';
 import { readStatement, tenantStatement } from '../../../src/operations/statements/read-statement.ts';
@@ -47,6 +49,21 @@ it('a large comparison of prices is rendered in the thread, as it would be here'
   expect(bodies).toHaveBeenCalledTimes(1);
 });
 
+it('a change of prices answers with the comparison as the thread rendered it', async () => {
+  const { ask } = await serveApi(await worldOfOperations());
+  const post = (path: string, body: object) => ask(path, { method: 'POST', role: 'finance', body });
+  const rates = [OTHER_CARD];
+  const { snapshot: _, ...comparison } = (await post('/v1/rates/check', { rates, open_only: true })).json;
+  const shown = await post('/v1/rates', { rates });
+  const applied = await post('/v1/rates', { rates, dry_run: false });
+  const head = (await ask('/v1/head')).json.snapshot;
+  const change = { cards: 1, added: [OTHER_CARD.name], retired: ['standard'], notes: [] };
+  expect(shown.json).toEqual({ ...change, ...comparison, applied: false, snapshot: head });
+  expect(applied.json).toEqual({ ...change, ...comparison, applied: true, snapshot: head });
+  // The members of the thread follow those that were rendered here.
+  for (const { text } of [shown, applied]) expect(text).toMatch(/"snapshot".*"months"/s);
+});
+
 it('pages of listings that sum whole months do not run on the thread that answers requests, and continue by cursor', async () => {
   const { ask } = await serveApi(await worldOfOperations());
   const periods = VIEW_LISTS.find(({ name }) => name === 'periods.list');
@@ -65,6 +82,17 @@ it('pages of listings that sum whole months do not run on the thread that answer
   expect(first?.json.tenants.concat(next.json.tenants).map(({ tenant_id: id }: Row) => id)).toEqual(['acme', 'globex']);
   expect((await ask(`${month}&cursor=made-up`)).json).toMatchObject({ status: 400, code: 'bad_cursor' });
   for (const run of here) expect(run).not.toHaveBeenCalled();
+});
+
+it('rows that take long are read between other requests, on a connection of their own', async () => {
+  const { ask, context } = await serveApi(await worldOfOperations());
+  const run = vi.spyOn(listAlerts, 'run');
+  const turns = vi.spyOn(Turns.prototype, 'isOver').mockReturnValue(true);
+  const answer = (await ask('/v1/alerts?all=true')).json;
+  expect(answer.alerts.length).toBeGreaterThan(0);
+  expect(turns).toHaveBeenCalledTimes(answer.alerts.length);
+  expect(answer.snapshot).toEqual((await ask('/v1/head')).json.snapshot);
+  for (const [scope] of run.mock.calls) expect(scope.connection).not.toBe(context.reader().connection);
 });
 
 it('an error of the thread is a problem with its code and hint', async () => {

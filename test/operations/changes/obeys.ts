@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -55,6 +56,19 @@ export function describeChanges(cases: Readonly<Record<string, ChangeCase>>): vo
       expect(comparable(out)).toEqual(wanted);
     });
 
+    if (one.argv !== null && one.actors !== null) {
+      it('is recorded under the name of --by, or of the system user', async () => {
+        for (const [by, actor] of [
+          [['--by', ACTOR], ACTOR],
+          [[], `${userInfo().username} (terminal)`],
+        ] as const) {
+          const world = await ledger();
+          await world.run(...(one.argv?.(world) ?? []), ...by);
+          expect(actorsOf(world, one)).toContain(actor);
+        }
+      });
+    }
+
     it('needs its role, writes under the name of the token, and has the same outcome when it is asked again', async () => {
       const world = await ledger();
       const before = contentOf(world);
@@ -68,8 +82,7 @@ export function describeChanges(cases: Readonly<Record<string, ChangeCase>>): vo
       const made = { msg: 'change made', operation: name, actor };
       expect(lines.filter(({ msg }) => msg === 'change made')).toEqual([expect.objectContaining(made)]);
       if (one.actors !== null) {
-        const recorded = world.query(one.actors).map((row) => Object.values(row as object)[0]);
-        expect(recorded.join('\n')).toContain(actor);
+        expect(actorsOf(world, one)).toContain(actor);
       }
       const after = contentOf(world);
       const again = await ask();
@@ -95,6 +108,12 @@ export function describeChanges(cases: Readonly<Record<string, ChangeCase>>): vo
 
 const ACTOR = 'Ada';
 
+/** Returns the recorded actors as lines; some contain more than the actor. */
+function actorsOf(world: World, { actors }: ChangeCase): string {
+  const rows = world.query(actors ?? 'SELECT NULL');
+  return rows.map((row) => Object.values(row as object)[0]).join('\n');
+}
+
 function changeNamed(name: string): AnyChange {
   const found = CHANGES.find((operation) => operation.name === name);
   if (found === undefined) throw new Error(`${name} is not a change of the table`);
@@ -117,7 +136,7 @@ async function runChange(world: World, operation: AnyChange, input: Record<strin
     const scope: Scope = {
       context,
       connection: context.reader().connection,
-      actor: { name: ACTOR, kind: 'user' },
+      actor: { name: ACTOR, kind: 'stated' },
       signal: new AbortController().signal,
       enqueueSync: queueOfRuns(),
     };
