@@ -142,6 +142,8 @@ export function summarizeError(thrown: unknown): ErrorSummary {
  * `details`.
  */
 export interface PackedError extends ErrorSummary {
+  /** The words of an InputError, in which `{{field}}` is the place of a field's name. */
+  inputWords?: { message: string; hint: string };
   /** The fields that the error's class adds to AppError, such as `retryAfterMs`. */
   details?: Record<string, unknown>;
   /** The stack of an unexpected error, for the log. */
@@ -150,6 +152,7 @@ export interface PackedError extends ErrorSummary {
 
 export function packError(thrown: unknown): PackedError {
   const packed: PackedError = summarizeError(thrown);
+  if (thrown instanceof InputError) packed.inputWords = thrown.wordsFor((field) => `{{${field}}}`);
   if (thrown instanceof AppError) {
     const { name, code, retryable, hint, ...details } = thrown;
     if (Object.keys(details).length > 0) packed.details = details;
@@ -159,7 +162,13 @@ export function packError(thrown: unknown): PackedError {
   return packed;
 }
 
-export function unpackError({ name, code, message, retryable, hint, details, stack }: PackedError): AppError {
+export function unpackError(packed: PackedError): AppError {
+  const { name, code, message, retryable, hint, details, stack, inputWords } = packed;
+  if (inputWords !== undefined) {
+    const wordsOf = (text: string) => (nameOf: FieldNames) =>
+      text.replaceAll(/\{\{(\w+)\}\}/g, (_, field: string) => nameOf(field));
+    return new InputError(wordsOf(inputWords.message), wordsOf(inputWords.hint));
+  }
   const error = Object.assign(new AppError(code, message, { retryable, hint }), details, { name });
   if (stack !== undefined) error.stack = stack;
   return error;

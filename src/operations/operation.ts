@@ -99,6 +99,12 @@ export interface DocumentOperation<Input extends z.ZodObject, Output> extends Op
   run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
 }
 
+/** A read that takes seconds for a large ledger, and is part of an operation or of a page: run it with `runRead`. */
+export type SlowRead<Input extends z.ZodObject, Output> = Pick<
+  DocumentOperation<Input, Output>,
+  'name' | 'role' | 'input' | 'isSlow' | 'run'
+>;
+
 /** The result of a change. */
 export interface Changed<Output> {
   /** True if the ledger has the change, from this request or from an earlier one; false after a dry run. */
@@ -118,6 +124,8 @@ export interface Changed<Output> {
 export interface ChangeOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
   kind: 'change';
   output: z.ZodType<Output>;
+  /** A dry run takes seconds for a large ledger. */
+  isSlow?: true;
   run(scope: Scope, input: z.output<Input>): Promise<Changed<Output>>;
 }
 
@@ -196,7 +204,7 @@ export function document<Input extends z.ZodObject, Output extends object>(
 /** Runs a read; a slow one in a thread if the caller has one. */
 export async function runRead<Input extends z.ZodObject, Output extends object>(
   scope: Scope,
-  operation: DocumentOperation<Input, Output>,
+  operation: SlowRead<Input, Output>,
   input: z.output<Input>,
 ): Promise<Output> {
   const { isSlow = false, name } = operation;

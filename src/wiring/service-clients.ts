@@ -12,10 +12,10 @@ import type { MetricEvents } from './metric-events.ts';
 
 const NOTABLE_WAIT_SECONDS = 0.001;
 
-/** Retry and timeout settings, and the dispatcher, of the service's clients where they differ from the defaults. */
+/** Retry and timeout settings, the dispatcher and the clock of the service's clients where they differ from the defaults. */
 export type ClientOverrides = Pick<
   UsageApiClientOptions,
-  'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher'
+  'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher' | 'clock'
 >;
 
 interface ClientWiring {

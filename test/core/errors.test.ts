@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AppError, summarizeError, UsageError } from '../../src/core/errors.ts';
+import { AppError, InputError, packError, summarizeError, UsageError, unpackError } from '../../src/core/errors.ts';
 
 test('an error carries the name of its class, a code, whether to retry, what to do and its cause', () => {
   class DiskError extends AppError {}
@@ -12,6 +12,18 @@ test('an error carries the name of its class, a code, whether to retry, what to 
     message: 'no room',
     retryable: true,
     hint: 'make room',
+  });
+});
+
+test('an error about input keeps its field names replaceable in another thread', () => {
+  const hintOf = (nameOf: (field: string) => string) => `add ${nameOf('credits_column')} or ${nameOf('amount_column')}`;
+  const error = new InputError(() => 'no column to compare', hintOf);
+  const arrived = unpackError(structuredClone(packError(error)));
+  if (!(arrived instanceof InputError)) throw arrived;
+  expect(arrived).toMatchObject({ code: 'usage', hint: 'add credits_column or amount_column' });
+  expect(arrived.wordsFor((field) => `--${field.replace('_', '-')}`)).toEqual({
+    message: 'no column to compare',
+    hint: 'add --credits-column or --amount-column',
   });
 });
 

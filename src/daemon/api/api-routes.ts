@@ -185,7 +185,7 @@ class Answers {
       actor,
       signal: gone.signal,
       enqueueSync: this.#options.enqueueSync,
-      runApart: this.#slowReads.of(context, actor),
+      runApart: this.#slowReads.of(context, actor, gone.signal),
     };
   }
 
@@ -202,8 +202,7 @@ class Answers {
     // An entity tag identifies the answer of a URL. The answer to a POST also depends on its body, so it gets no tag.
     const hasTag = request.method === 'GET';
     if (!hasTag && operation.isSlow === true) {
-      const body = await this.#slowReads.body(scope, operation.name, input);
-      return reply.type(JSON_TYPE).send(Buffer.from(body.buffer));
+      return this.#sendSlow(operation, scope, { reply, input });
     }
     if (hasTag && this.#isCurrent(request, reply)) return reply;
     const version = this.#tags.version();
@@ -218,11 +217,17 @@ class Answers {
     scope: Scope,
     { reply, input }: Omit<Asked, 'request'>,
   ): Promise<FastifyReply> {
-    const renderApart = this.#slowReads.rendererOf(scope.context, scope.actor);
+    if (operation.isSlow === true && input.dry_run === true) return this.#sendSlow(operation, scope, { reply, input });
+    const renderApart = this.#slowReads.rendererOf(scope.context, scope.actor, scope.signal);
     const { document, rendered, snapshot } = await applyChange(operation, { ...scope, renderApart }, input);
     const body = this.#options.context.redact(renderJson({ ...document, snapshot }));
     reply.code(operation.http.status ?? 200).type(JSON_TYPE);
     return reply.send(rendered === undefined ? body : joinObjects(body, rendered));
+  }
+
+  async #sendSlow({ name }: Operation, scope: Scope, { reply, input }: Omit<Asked, 'request'>): Promise<FastifyReply> {
+    const body = await this.#slowReads.body(scope, name, input);
+    return reply.type(JSON_TYPE).send(Buffer.from(body.buffer));
   }
 
   async sendPage(

@@ -4,7 +4,7 @@ import { AppError, unpackError } from '../../core/errors.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
 import type { Actor, RenderApart, RunApart, Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
-import type { ReadOrder, ReadReply } from './read-thread.ts';
+import type { ReadMessage, ReadOrder, ReadReply } from './read-thread.ts';
 
 /** The thread ends after this time without a read, because its code takes memory. */
 const READ_THREAD_IDLE_MS = 60_000;
@@ -27,7 +27,8 @@ export class SlowReads {
   #lastId = 0;
   #cancelIdle: Cancel = () => undefined;
 
-  #run<Output extends object>(order: Omit<ReadOrder, 'id'>): Promise<Output> {
+  async #run<Output extends object>(order: Omit<ReadOrder, 'id'>, signal: AbortSignal): Promise<Output> {
+    signal.throwIfAborted();
     if (this.#waiting.size >= MAX_WAITING_READS) {
       throw new AppError('reads_busy', `${MAX_WAITING_READS} reads of the whole ledger wait`, {
         hint: 'try again in a few seconds',
@@ -36,45 +37,43 @@ export class SlowReads {
     }
     this.#cancelIdle();
     this.#worker ??= this.#start();
+    const worker = this.#worker;
     this.#lastId += 1;
+    const id = this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Output>();
-    this.#waiting.set(this.#lastId, { resolve, reject });
-    this.#worker.postMessage({ id: this.#lastId, ...order });
-    return promise;
+    this.#waiting.set(id, { resolve, reject });
+    worker.postMessage({ id, ...order } satisfies ReadMessage);
+    const cancel = (): void => worker.postMessage({ cancel: id } satisfies ReadMessage);
+    signal.addEventListener('abort', cancel, { once: true });
+    return promise.finally(() => signal.removeEventListener('abort', cancel));
   }
 
-  /** Returns the function that runs the slow reads of a caller. */
-  of(context: Context, actor: Actor): RunApart {
+  /** Returns the function that runs the slow reads of a caller until its signal aborts. */
+  of(context: Context, actor: Actor, signal: AbortSignal): RunApart {
     const { clock } = context;
-    return (operation, input, page = undefined) =>
-      this.#run({
-        config: context.config,
-        operation,
-        input,
-        page: page ?? null,
-        as: 'document',
-        actor,
-        nowMs: clock.now(),
-      });
+    return (operation, input, page) => {
+      const order = { config: context.config, operation, input, page: page ?? null, as: 'document' as const, actor };
+      return this.#run({ ...order, nowMs: clock.now() }, signal);
+    };
   }
 
-  /** Returns the function that renders the documents of slow reads for a caller. */
-  rendererOf(context: Context, actor: Actor): RenderApart {
-    return (operation, input) => this.#render({ context, actor }, operation, input, 'json');
+  /** Returns the function that renders the documents of slow reads for a caller until its signal aborts. */
+  rendererOf(context: Context, actor: Actor, signal: AbortSignal): RenderApart {
+    return (operation, input) => this.#render({ context, actor, signal }, operation, input, 'json');
   }
 
-  /** Returns the answer of a slow read as JSON in UTF-8, with the state of the ledger that it shows. */
+  /** Returns the answer of a slow read, or of a slow dry run, as JSON in UTF-8, with the state of the ledger that it shows. */
   body(scope: Scope, operation: string, input: Record<string, unknown>): Promise<Uint8Array> {
     return this.#render(scope, operation, input, 'body');
   }
 
   #render(
-    { context: { config, clock }, actor }: Pick<Scope, 'context' | 'actor'>,
+    { context: { config, clock }, actor, signal }: Pick<Scope, 'context' | 'actor' | 'signal'>,
     operation: string,
     input: Record<string, unknown>,
     as: 'json' | 'body',
   ): Promise<Uint8Array> {
-    return this.#run({ config, operation, input, page: null, as, actor, nowMs: clock.now() });
+    return this.#run({ config, operation, input, page: null, as, actor, nowMs: clock.now() }, signal);
   }
 
   /** Ends the thread; reads that wait fail. May be called twice. */

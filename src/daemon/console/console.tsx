@@ -16,8 +16,8 @@ import { addOverview } from './overview/overview-routes.tsx';
 import { addReports } from './reports/report-routes.tsx';
 import { addRuns } from './runs/runs-page.tsx';
 import { consoleAssets } from './shell/assets.ts';
-import { sentence } from './shell/change.ts';
 import { ErrorPage } from './shell/error-page.tsx';
+import { sentence } from './shell/fault-text.ts';
 import { sendPage } from './shell/render-page.ts';
 import type { Visit } from './shell/visit.ts';
 import { addZoneChoice, zoneOf } from './shell/zone-routes.ts';
@@ -109,7 +109,7 @@ function scopeOf(request: FastifyRequest, { context, enqueueSync, slowReads }: C
     actor,
     signal: gone.signal,
     enqueueSync,
-    runApart: slowReads.of(context, actor),
+    runApart: slowReads.of(context, actor, gone.signal),
   };
 }
 

@@ -4,7 +4,14 @@ import { cardsInConfig, changeOfCards, refuseUnclear } from '../../ledger/journa
 import type { Context } from '../../wiring/context.ts';
 import { type Changed, change, runIncludedRead, type Scope } from '../operation.ts';
 import { previewField } from '../schemas.ts';
-import { type CardInput, cardFields, checkRates, comparisonShape, requestedCards } from './compare-rates.ts';
+import {
+  type CardInput,
+  cardFields,
+  checkRates,
+  comparisonShape,
+  requestedCards,
+  totalsField,
+} from './compare-rates.ts';
 
 const output = z.strictObject({
   applied: z.boolean().describe('false after a dry run, and if these cards were active already'),
@@ -18,10 +25,11 @@ export const applyRates = change({
   name: 'rates.apply',
   summary: 'Replace all rate cards; open months are repriced, closed months are unchanged',
   role: 'finance',
-  input: z.strictObject({ ...cardFields, ...previewField }),
+  input: z.strictObject({ ...cardFields, ...previewField, ...totalsField }),
   output,
   http: { method: 'POST', path: '/rates' },
   command: 'rates apply',
+  isSlow: true,
   run(scope, { dry_run: dryRun, ...input }) {
     if (input.rates !== undefined || input.costs !== undefined) refuseConfigured(scope.context);
     return replaceCards(scope, input, dryRun);
@@ -54,7 +62,7 @@ function refuseConfigured({ config }: Context): void {
 
 async function replaceCards(
   scope: Scope,
-  input: CardInput,
+  input: CardInput & { totals_only?: boolean | undefined },
   dryRun: boolean,
 ): Promise<Changed<z.output<typeof output>>> {
   const { cards, source } = requestedCards(scope, input);

@@ -27,6 +27,13 @@ export const cardFields = {
   costs: rateCardsSchema.optional().describe('the provider costs'),
 };
 
+export const totalsField = {
+  totals_only: z
+    .boolean()
+    .optional()
+    .describe('true leaves out `tenants` and `unpriced`, which have a row for each tenant'),
+};
+
 /** The cards of a request as its handler gets them. */
 export interface CardInput {
   rates?: RateCardText[] | undefined;
@@ -71,15 +78,17 @@ export const checkRates = document({
   input: z.strictObject({
     ...cardFields,
     open_only: z.boolean().optional().describe('only months that are not closed'),
+    ...totalsField,
   }),
   output: z.strictObject(comparisonShape),
   http: { method: 'POST', path: '/rates/check' },
   command: 'rates check',
   isSlow: true,
-  run(scope, { open_only: onlyOpen = false, ...input }) {
+  run(scope, { open_only: onlyOpen = false, totals_only: totalsOnly = false, ...input }) {
     const { rates } = requestedCards(scope, input).cards;
     if (rates !== null) refuseUnclear(rates);
-    return compareRates(scope.connection, rates, { onlyOpen });
+    const compared = compareRates(scope.connection, rates, { onlyOpen });
+    return totalsOnly ? { ...compared, tenants: [], unpriced: [] } : compared;
   },
 });
 

@@ -1,4 +1,4 @@
-import { reconciliationOf } from '../../ledger/journal/close/record-reconciliation.ts';
+import { type ReconciliationRequest, reconciliationOf } from '../../ledger/journal/close/record-reconciliation.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, type Scope } from '../operation.ts';
 import type { Compared } from './read-sides.ts';
@@ -6,20 +6,19 @@ import { reconciledTotals } from './reconciliation-record.ts';
 
 interface RecordRequest {
   period: string;
-  file: { name: string; sha256: string };
   tolerance: string;
   note: string;
 }
 
-/**
- * Records a comparison as a link of the chain; returns the notes about it. If the same actor recorded the same result of the
- * same file before, nothing is written.
- */
-export async function recordComparison(
-  { context, connection, actor }: Scope,
+/** A comparison of one workspace, as the ledger records it. */
+export interface ComparisonToRecord
+  extends Pick<ReconciliationRequest, 'workspaceId' | 'closeDigest' | 'file' | 'counts' | 'amounts' | 'numbers'> {}
+
+/** Returns the parts of a comparison that are recorded: its sums, and the invoice numbers of each tenant. */
+export function comparisonToRecord(
   { statement, customers, invoices, tenants, currencies }: Compared,
-  { period, file, tolerance, note }: RecordRequest,
-): Promise<string[]> {
+  file: ComparisonToRecord['file'],
+): ComparisonToRecord {
   const { tenants: counts, amounts } = reconciledTotals(tenants, currencies);
   const named = invoices.filter(({ invoice, currency }) => invoice !== null && currency !== null);
   const byTenant = Map.groupBy(
@@ -31,22 +30,23 @@ export async function recordComparison(
     currency: lines[0]?.currency ?? '',
     number: [...new Set(lines.map(({ invoice }) => invoice))].join(', '),
   }));
-  const workspaceId = statement.workspace_id;
-  const request = {
-    workspaceId,
-    period,
-    closeDigest: statement.head_digest ?? '',
-    file,
-    counts,
-    tolerance,
-    amounts,
-    numbers,
-    by: actorText(actor),
-    note,
-    nowMs: context.clock.now(),
-  };
+  const { workspace_id: workspaceId, head_digest: closeDigest } = statement;
+  return { workspaceId, closeDigest: closeDigest ?? '', file, counts, amounts, numbers };
+}
+
+/**
+ * Records a comparison as a link of the chain; returns the notes about it. If the same actor recorded the same result of the
+ * same file before, nothing is written.
+ */
+export async function recordComparison(
+  { context, connection, actor }: Scope,
+  comparison: ComparisonToRecord,
+  { period, tolerance, note }: RecordRequest,
+): Promise<string[]> {
+  const request = { ...comparison, period, tolerance, by: actorText(actor), note, nowMs: context.clock.now() };
   const writer = await context.existingWriter();
   const before = reconciliationOf(connection, request);
   const link = before === null ? await writer.recordReconciliation(request) : { ...before, checkpointFault: null };
+  const { workspaceId } = comparison;
   return [`${workspaceId}, ${period}: reconciliation recorded, head digest ${link.digest}`, ...checkpointNotes(link)];
 }

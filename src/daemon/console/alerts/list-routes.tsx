@@ -7,7 +7,8 @@ import { acknowledgeAlert } from '../../../operations/alerts/acknowledge-alert.t
 import { addSilence } from '../../../operations/alerts/add-silence.ts';
 import { labelAlert } from '../../../operations/alerts/label-alert.ts';
 import type { ConsolePages } from '../console-pages.ts';
-import { answerForm, backPath, faultText, type SentForm } from '../shell/change.ts';
+import { answerForm, backPath, type SentForm } from '../shell/change.ts';
+import { faultText } from '../shell/fault-text.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { AlertListPage, SELECTED_FORM } from './list-page.tsx';
 import { readAlertFilters, readAlerts } from './read-alerts.ts';

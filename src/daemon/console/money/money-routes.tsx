@@ -1,33 +1,29 @@
-import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseCards } from '../../../config/load.ts';
 import { systemClock } from '../../../core/clock.ts';
-import { AppError, ConfigError } from '../../../core/errors.ts';
+import { AppError } from '../../../core/errors.ts';
 import { addPeriods, isPeriod, periodAt } from '../../../core/period.ts';
 import { hasRole } from '../../../core/text/roles.ts';
 import { counted } from '../../../core/text/words.ts';
-import { requireKind } from '../../../input-files/file-content.ts';
 import type { InputFile } from '../../../input-files/input-file.ts';
 import { cardsInForce } from '../../../ledger/journal/charges/card-store.ts';
 import { CARD_SIDES } from '../../../ledger/store/schema/billing-tables.ts';
 import { addLine } from '../../../operations/lines/add-line.ts';
 import { listLines, type ManualLineRow } from '../../../operations/lines/list-lines.ts';
 import { revokeLine } from '../../../operations/lines/revoke-line.ts';
-import { ALL_ROWS, type Scope } from '../../../operations/operation.ts';
+import { ALL_ROWS } from '../../../operations/operation.ts';
 import { applyRates } from '../../../operations/rates/apply-rates.ts';
-import { checkRates } from '../../../operations/rates/compare-rates.ts';
 import { otherRatesNote } from '../../../operations/rates/other-rates-note.ts';
-import { renderJson } from '../../../reports/formats/json.ts';
 import { largestBudgetUses, marginMonths } from '../../../reports/queries/margin-months.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
-import { answerForm, faultText, type SentForm } from '../shell/change.ts';
+import { answerForm, type SentForm } from '../shell/change.ts';
 import { HeldUploads } from '../shell/held-uploads.ts';
 import { textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { addedText, LINE_FORM, revokeForm, SHOWN_LINES } from './lines-card.tsx';
 import { MoneyPage, RATES_FORM } from './money-page.tsx';
-import { APPLY_FORM, type ApplyPreview, type ComparedRates, RatesPage, SHOWN_TENANTS } from './rates-page.tsx';
+import { APPLY_FORM, RatesPage } from './rates-page.tsx';
+import { type ReadCards, readCards } from './read-cards.ts';
 
 const SHOWN_BUDGETS = 30;
 const MARGIN_MONTHS = 3;
@@ -86,18 +82,16 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
   addRates(app, pages);
 }
 
-/** An uploaded file with cards, and the result. */
-interface HeldRates {
-  input: Readonly<Record<string, unknown>>;
-  compared: ComparedRates;
-  /** Identifies what applying the cards would change. */
-  digest: string;
+/** An uploaded file with cards, and what it would charge. */
+interface HeldCards {
+  file: InputFile;
+  read: ReadCards;
 }
 
 function addRates(app: FastifyInstance, pages: ConsolePages): void {
-  const { visitOf, scopeOf, sessionClock = systemClock } = pages;
-  const uploads = new HeldUploads<HeldRates>(sessionClock);
-  const find = (request: FastifyRequest): HeldRates => {
+  const { visitOf, sessionClock = systemClock } = pages;
+  const uploads = new HeldUploads<HeldCards>(sessionClock);
+  const find = (request: FastifyRequest): HeldCards => {
     const found = uploads.find(request.session, lineIdOf(request));
     if (found !== null) return found;
     throw new ApiError(404, 'unknown_upload', 'the uploaded cards are no longer here', {
@@ -109,27 +103,27 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
       const { file, session } = sent;
       if (file === null)
         throw new AppError('no_file', 'No file is chosen.', { hint: 'Choose the file with the cards.' });
-      const held = await compare(sent, scopeOf(request), { fileName: file.name, input: cardsOf(file) });
+      const held = { file, read: await compare(sent, file) };
       return { next: `/money/rates/${uploads.hold(session, held, file.bytes.length)}` };
     }),
   );
   app.get('/money/rates/:id', (request, reply) => {
-    const { compared } = find(request);
+    const { compared } = find(request).read;
     const applyPath = `/money/rates/${lineIdOf(request)}/apply`;
     return sendPage(reply, <RatesPage visit={visitOf(request)} compared={compared} applyPath={applyPath} />);
   });
   app.post('/money/rates/:id/apply', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
     const id = lineIdOf(request);
     return answerForm({ request, reply, pages, form: APPLY_FORM, back: `/money/rates/${id}` }, async (sent) => {
-      const { input, compared, digest } = find(request);
-      const { document } = await sent.run(applyRates, { ...input, dry_run: true });
-      if (cardsDigest(document) !== digest) {
-        uploads.update(id, await compare(sent, scopeOf(request), { fileName: compared.fileName, input }));
+      const { file, read: shown } = find(request);
+      const read = await compare(sent, file);
+      if (read.digest !== shown.digest) {
+        uploads.update(id, { file, read });
         throw new AppError('figures_changed', 'The figures have changed since this page was shown.', {
           hint: 'Check the new ones, then apply the cards.',
         });
       }
-      const applied = await sent.run(applyRates, { ...input, dry_run: false });
+      const applied = await sent.run(applyRates, { ...read.cards, dry_run: false, totals_only: true });
       uploads.drop(id);
       const text = `${counted(applied.document.cards, 'rate card is', 'rate cards are')} in force. Open months were repriced.`;
       sent.session.notice = { kind: 'good', text: [text, ...applied.notes].join(' ') };
@@ -138,54 +132,8 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
   });
 }
 
-async function compare(
-  { session, read }: SentForm,
-  scope: Scope,
-  { fileName, input }: { fileName: string; input: HeldRates['input'] },
-): Promise<HeldRates> {
-  const { months, tenants, unpriced } = await read(checkRates, input);
-  let preview: ApplyPreview = { refused: '' };
-  let digest = '';
-  if (hasRole(session.caller.role, applyRates.role)) {
-    try {
-      const { document } = await applyRates.run(scope, applyRates.input.parse({ ...input, dry_run: true }));
-      preview = { added: document.added, retired: document.retired, months: document.months };
-      digest = cardsDigest(document);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      preview = { refused: faultText(error) };
-    }
-  }
-  const compared = {
-    fileName,
-    months,
-    tenants: tenants.slice(0, SHOWN_TENANTS),
-    tenantCount: tenants.length,
-    unpriced: unpriced.slice(0, SHOWN_TENANTS),
-    unpricedCount: unpriced.length,
-    preview,
-  };
-  return { input, compared, digest };
-}
-
-function cardsDigest(document: object): string {
-  return createHash('sha256').update(renderJson(document)).digest('hex');
-}
-
-const SHOWN_MISTAKES = 5;
-
-function cardsOf(file: InputFile): HeldRates['input'] {
-  requireKind(file, ['text', 'json'], 'write the cards as YAML, as a list below `rates:`');
-  try {
-    const { rates, costs } = parseCards(file.name, file.bytes.toString('utf8'));
-    return { rates: rates ?? undefined, costs: costs ?? undefined };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const texts = error.faults
-      .slice(0, SHOWN_MISTAKES)
-      .map(({ path, message, hint }) => `${path} ${message}. ${hint}.`);
-    throw new AppError('bad_cards', `${counted(error.faults.length, 'mistake')} in ${file.name}: ${texts.join(' ')}`);
-  }
+function compare({ session, read }: SentForm, file: InputFile): Promise<ReadCards> {
+  return read(readCards, { file, may_apply: hasRole(session.caller.role, applyRates.role) });
 }
 
 function lineIdOf({ params }: FastifyRequest): string {

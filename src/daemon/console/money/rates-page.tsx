@@ -7,25 +7,9 @@ import { linkTo, monthName, signedDecimal, signedMoney, tenantLink } from '../sh
 import { Layout } from '../shell/layout.tsx';
 import { Card, Empty, Table, Tile } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
+import type { ComparedRates } from './read-cards.ts';
 
 export const APPLY_FORM = 'apply';
-export const SHOWN_TENANTS = 200;
-
-/** The changes that applying the cards would make, or the reason why they cannot be applied. */
-export type ApplyPreview =
-  | { added: readonly string[]; retired: readonly string[]; months: RatesComparison['months'] }
-  | { refused: string };
-
-export interface ComparedRates {
-  fileName: string;
-  months: RatesComparison['months'];
-  /** The first tenants of the comparison. */
-  tenants: RatesComparison['tenants'];
-  tenantCount: number;
-  unpriced: RatesComparison['unpriced'];
-  unpricedCount: number;
-  preview: ApplyPreview;
-}
 
 interface RatesPageProps {
   visit: Visit;

@@ -207,7 +207,8 @@ function RecordCard({
 }
 
 /** Says how a recorded comparison ended. */
-export function recordedText({ differing }: Comparison): string {
+export function recordedText({ missing, extra, different }: Comparison['tenants']): string {
+  const differing = missing + extra + different;
   return differing === 0
     ? 'Recorded: every tenant matches.'
     : `Recorded: ${counted(differing, 'tenant differs', 'tenants differ')}.`;

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { formatMinor, parseMinor } from '../../../core/money.ts';
+import type { SlowRead } from '../../../operations/operation.ts';
+import { compareInvoices, type invoicesInput } from '../../../operations/reconciliations/compare-invoices.ts';
 import type {
   ReconciliationRow,
   reconciliationSchema,
@@ -49,8 +51,20 @@ export interface Comparison {
 
 const MAX_SHOWN_ROWS = 200;
 
+/** Compares a file of invoices with the ledger, and summarizes the result for a page. */
+export const readComparison: SlowRead<typeof invoicesInput, { comparison: Comparison; notes: readonly string[] }> = {
+  name: 'console.read-comparison',
+  role: compareInvoices.role,
+  input: compareInvoices.input,
+  isSlow: true,
+  async run(scope, input) {
+    const { document, notes } = await compareInvoices.run(scope, input);
+    return { comparison: summarizeComparison(document), notes };
+  },
+};
+
 /** Sums the rows of a reconciliation by the reason of their difference, and keeps the largest differences. */
-export function summarizeComparison(document: Reconciliation): Comparison {
+function summarizeComparison(document: Reconciliation): Comparison {
   const { state, totals } = document;
   const differing = document.rows
     .filter(({ status }) => status !== 'matched')

@@ -11,7 +11,7 @@ import type { ConsolePages } from '../console-pages.ts';
 import { answerForm, type SentForm } from '../shell/change.ts';
 import { HeldUploads } from '../shell/held-uploads.ts';
 import { sendPage } from '../shell/render-page.ts';
-import { type Comparison, summarizeComparison } from './comparison.ts';
+import { type Comparison, readComparison } from './comparison.ts';
 import { ComparisonPage, RECORD_FORM, recordedText } from './comparison-page.tsx';
 import { periodOf } from './period-of.ts';
 import { RECONCILE_FORM, type RecordedReconciliation } from './reconcile-card.tsx';
@@ -89,12 +89,19 @@ export function addReconciling(app: FastifyInstance, pages: ConsolePages): void 
           });
         }
         const { file, input } = shown;
-        const recorded = { ...input, period, file, note: sent.fields.get('note') ?? '', dry_run: false };
+        const recorded = {
+          ...input,
+          period,
+          file,
+          note: sent.fields.get('note') ?? '',
+          dry_run: false,
+          totals_only: true,
+        };
         const { document, notes } = await sent.run(reconcileInvoices, recorded);
         uploads.drop(id);
         sent.session.notice = {
           kind: 'good',
-          text: [recordedText(summarizeComparison(document)), ...notes].join(' '),
+          text: [recordedText(document.totals.tenants), ...notes].join(' '),
         };
         return { next: `/months/${period}` };
       });
@@ -103,11 +110,10 @@ export function addReconciling(app: FastifyInstance, pages: ConsolePages): void 
 }
 
 async function compare(
-  { run }: SentForm,
+  { read }: SentForm,
   { period, file, input }: Pick<ComparedFile, 'period' | 'file' | 'input'>,
 ): Promise<ComparedFile> {
-  const { document, notes } = await run(reconcileInvoices, { ...input, period, file });
-  return { period, file, input, comparison: summarizeComparison(document), notes };
+  return { period, file, input, ...(await read(readComparison, { ...input, period, file })) };
 }
 
 /** Returns the recorded comparisons of a month, the latest first. */

@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { AppError, InputError, summarizeError } from '../../../core/errors.ts';
+import { AppError } from '../../../core/errors.ts';
 import { hasRole, type Role } from '../../../core/text/roles.ts';
 import type { InputFile } from '../../../input-files/input-file.ts';
-import { type Changed, type DocumentOperation, runRead, type Scope } from '../../../operations/operation.ts';
+import { type Changed, runRead, type Scope, type SlowRead } from '../../../operations/operation.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { fieldsOf, readForm, requireForm } from '../sign-in/form-guard.ts';
 import { returnPath } from '../sign-in/return-path.ts';
 import type { Session } from '../sign-in/sessions.ts';
+import { faultText, fieldLabel } from './fault-text.ts';
 
 /** A change that a form can ask for. */
 export interface FormChange<Input extends z.ZodObject, Output> {
@@ -31,7 +32,7 @@ export interface SentForm {
   ): Promise<Changed<Output>>;
   /** Reads a document with these fields as input. Throws `forbidden` if the role does not allow it. */
   read<Input extends z.ZodObject, Output extends object>(
-    operation: DocumentOperation<Input, Output>,
+    operation: SlowRead<Input, Output>,
     input: Readonly<Record<string, unknown>>,
   ): Promise<Output>;
   /** Throws `forbidden` if the role is too small; for work that is no operation. */
@@ -116,24 +117,4 @@ function parsedInput<Input extends z.ZodObject>(
   const [issue] = parsed.error.issues;
   const field = fieldLabel(String(issue?.path[0] ?? 'The form'));
   throw new ApiError(400, 'bad_request', `${field}: ${issue?.message ?? 'cannot be read'}`);
-}
-
-/** Returns an error as a sentence, and what to do as another. */
-export function faultText(error: unknown): string {
-  const { message, hint } = error instanceof InputError ? error.wordsFor(fieldLabel) : summarizeError(error);
-  return hint === undefined ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
-}
-
-/** Returns the words of a field of an operation, as the labels of forms have them. */
-function fieldLabel(field: string): string {
-  return field.replaceAll('_', ' ');
-}
-
-/**
- * Makes a sentence of a message: a capital letter first and a full stop at its end. A first word that is an id or the name
- * of a file stays as it is.
- */
-export function sentence(text: string): string {
-  const first = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
-  return /[.!?]$/.test(first) ? first : `${first}.`;
 }

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { sentence } from './change.ts';
+import { sentence } from './fault-text.ts';
 import { Layout } from './layout.tsx';
 import type { Visit } from './visit.ts';
 

@@ -1,6 +1,6 @@
 import type { DoctorFinding } from '../../../operations/doctor/finding.ts';
 import type { Examination } from '../../doctor/run-doctor.ts';
-import { sentence } from '../shell/change.ts';
+import { sentence } from '../shell/fault-text.ts';
 import { ChangeForm } from '../shell/form.tsx';
 import { Ago, Badge, Card, Empty, Table, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';

@@ -7,7 +7,7 @@ import { formatInteger } from '../../../reports/formats/columns.ts';
 import { LAST_BACKUP_CHECK } from '../../doctor/doctor-job.ts';
 import type { Examination } from '../../doctor/run-doctor.ts';
 import { QUEUE_BOARD_PATH } from '../../http/queue-board.ts';
-import { sentence } from '../shell/change.ts';
+import { sentence } from '../shell/fault-text.ts';
 import { ChangeForm } from '../shell/form.tsx';
 import { alertLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';

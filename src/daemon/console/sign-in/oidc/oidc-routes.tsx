@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, summarizeError } from '../../../../core/errors.ts';
-import { sentence } from '../../shell/change.ts';
+import { sentence } from '../../shell/fault-text.ts';
 import { sendPage } from '../../shell/render-page.ts';
 import { NoRolePage } from '../no-role-page.tsx';
 import { returnPath } from '../return-path.ts';
