@@ -1,7 +1,6 @@
 import multipart from '@fastify/multipart';
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { sleep, systemClock, type WallClock } from '../../core/clock.ts';
+import type { WallClock } from '../../core/clock.ts';
 import { parseExact } from '../../core/text/exact-json.ts';
 import { hasRole } from '../../core/text/roles.ts';
 import type {
@@ -16,6 +15,7 @@ import type {
 import { OPERATIONS } from '../../operations/operations.ts';
 import { renderJson } from '../../reports/formats/json.ts';
 import type { Context } from '../../wiring/context.ts';
+import { limitRequests } from '../http/request-limit.ts';
 import { addMcp } from '../mcp/mcp-routes.ts';
 import { type AnswerFormat, type FileFormat, mediaTypeOf, requestedFormat } from './answer-format.ts';
 import type { Caller } from './callers.ts';
@@ -33,11 +33,6 @@ import type { SlowReads } from './slow-reads.ts';
 export const API_PATH = '/api/v1';
 /** Limit of requests for each caller. A stream counts as one request, and so does a page. */
 export const REQUESTS_PER_MINUTE = 1200;
-/**
- * A request over the limit is refused after this time, so that a caller who asks again at once takes no time from runs and
- * other callers.
- */
-const REFUSAL_DELAY_MS = 1_000;
 /** Callers may keep an answer, and ask each time whether it is still current. */
 const CACHING = 'private, no-cache';
 
@@ -70,20 +65,10 @@ export async function addApi(app: FastifyInstance, options: ServedApi): Promise<
 }
 
 const serveApi: FastifyPluginAsync<ServedApi> = async (api, options) => {
-  const overLimit = new WeakSet<object>();
-  api.addHook('onSend', async (request) => {
-    if (overLimit.has(request)) await sleep(systemClock, REFUSAL_DELAY_MS);
-  });
-  await api.register(rateLimit, {
-    max: options.requestsPerMinute,
-    timeWindow: '1 minute',
-    keyGenerator: ({ caller, ip }) => caller?.name ?? ip,
-    errorResponseBuilder: (request, { after }) => {
-      overLimit.add(request);
-      return new ApiError(429, 'too_many_requests', `more than ${options.requestsPerMinute} requests in a minute`, {
-        hint: `try again in ${after}`,
-      });
-    },
+  await limitRequests(api, {
+    perMinute: options.requestsPerMinute,
+    callerOf: ({ caller, ip }) => caller?.name ?? ip,
+    message: `more than ${options.requestsPerMinute} requests in a minute`,
   });
   api.removeAllContentTypeParsers();
   api.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {

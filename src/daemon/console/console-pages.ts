@@ -15,6 +15,8 @@ export interface ConsoleOptions extends SignInOptions {
   reports: ReportMaker;
   measured: Measurements;
   version: string;
+  /** The most pages and forms of one person in a minute. */
+  pagesPerMinute?: number;
   /** Measures how long a session and its uploads last. */
   sessionClock?: Pick<Clock, 'monotonic'>;
   /** Runs reads that take seconds, such as the verification before a close. */

@@ -6,6 +6,7 @@ import type { Role } from '../../core/text/roles.ts';
 import type { Actor, Scope } from '../../operations/operation.ts';
 import { ApiError, statusOf } from '../api/problem.ts';
 import { UPLOAD_LIMITS } from '../api/read-upload.ts';
+import { limitRequests } from '../http/request-limit.ts';
 import { addAlertPage } from './alerts/alert-routes.tsx';
 import { addAlertList } from './alerts/list-routes.tsx';
 import type { ConsoleOptions, ConsolePages } from './console-pages.ts';
@@ -44,6 +45,9 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** A form may name a few thousand alerts. */
 const MAX_FORM_BYTES = 512 * 1024;
 
+/** Limit of pages and forms for each person. A page takes up to 150 ms of processor time for a large ledger. */
+const PAGES_PER_MINUTE = 300;
+
 /** Serves the console. The server has already checked the host, and the token or session. */
 export async function addConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   await app.register(serveConsole, options);
@@ -55,12 +59,18 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   });
   await app.register(multipart, { limits: UPLOAD_LIMITS });
   app.setErrorHandler((error, request, reply) => sendFault(error, { request, reply, options }));
+  const { pagesPerMinute = PAGES_PER_MINUTE } = options;
+  await limitRequests(app, {
+    perMinute: pagesPerMinute,
+    callerOf: ({ session, caller, ip }) => (caller === null ? ip : `${caller.name} ${session?.person ?? ''}`),
+    message: `more than ${pagesPerMinute} pages within a minute`,
+  });
   for (const asset of Object.values(consoleAssets())) {
-    app.get(asset.path, { config: { access: 'open' } }, (_request, reply) =>
+    app.get(asset.path, { config: { access: 'open', rateLimit: false } }, (_request, reply) =>
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(asset.type).send(asset.text),
     );
   }
-  await addSignIn(app, options);
+  addSignIn(app, options);
   addZoneChoice(app, options);
   const pages: ConsolePages = {
     ...options,

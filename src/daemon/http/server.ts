@@ -83,7 +83,7 @@ export interface HttpServerOptions {
   /** Options of the page that acknowledges alerts; null: the page is not served. */
   acknowledging: AcknowledgeOptions | null;
   /** Options of the console; null: it is not served. */
-  console: Pick<ConsoleOptions, 'context' | 'publicUrl' | 'enqueueSync'> | null;
+  console: Pick<ConsoleOptions, 'context' | 'publicUrl' | 'enqueueSync' | 'pagesPerMinute'> | null;
   /** Measures how long a session lasts. */
   sessionClock?: Pick<Clock, 'monotonic'>;
 }

@@ -152,12 +152,12 @@ function apiOf(context: Context, clock: Clock): HttpServerOptions['api'] {
 export async function serveConsole(
   world: Pick<World, 'folder' | 'clock'>,
   some: Partial<HttpServerOptions> = {},
-  { withApi = false, enqueueSync }: { withApi?: boolean; enqueueSync?: EnqueueSync } = {},
+  { withApi = false, ...settings }: { withApi?: boolean; enqueueSync?: EnqueueSync; pagesPerMinute?: number } = {},
 ): Promise<ServedConsole> {
   const sessionClock = { nowMs: 0 };
   const { url, context } = await serveWorld(world, (own, clock) => ({
     apiTokens: () => TOKENS,
-    console: { context: own, publicUrl: () => null, ...(enqueueSync === undefined ? {} : { enqueueSync }) },
+    console: { context: own, publicUrl: () => null, ...settings },
     ...(withApi ? { api: apiOf(own, clock) } : {}),
     sessionClock: { monotonic: () => sessionClock.nowMs },
     ...some,

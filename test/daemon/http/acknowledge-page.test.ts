@@ -91,3 +91,14 @@ test('a modified link is rejected, and one with an ended alert shows that it has
   expect((await open(link)).status).toBe(410);
   expect((await open(linkOf(2))).status).toBe(200);
 });
+
+test('an address that opens links too often gets a page that says when to try again', async () => {
+  const { linkOf, open } = await scene();
+  const statuses: number[] = [];
+  for (let time = 0; time < 120; time += 1) statuses.push((await open(linkOf(0), { method: 'HEAD' })).status);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  const { status, headers, body } = await open(linkOf(0));
+  expect([status, headers.get('content-type')]).toEqual([429, 'text/html; charset=utf-8']);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(body).toContain('This address has opened more than 120 links within a minute. Try again in ');
+});

@@ -9,6 +9,9 @@ import type { WallClock } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { personName } from '../../../core/text/person-name.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
+import { ApiError } from '../../api/problem.ts';
+import { limitRequests } from '../../http/request-limit.ts';
+import { sentence } from '../shell/fault-text.ts';
 import { alertLink } from '../shell/formats.ts';
 import { sendPage } from '../shell/render-page.ts';
 import { AcknowledgePage, DeadLinkPage } from './acknowledge-page.tsx';
@@ -26,6 +29,8 @@ export interface AcknowledgeOptions {
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_ACKNOWLEDGE_BYTES = 4096;
+/** Limit of requests for each address. People of one company may share an address. */
+const LINKS_PER_MINUTE = 120;
 
 type LinkParams = Record<'id' | 'episode' | 'channel' | 'signature', string>;
 
@@ -41,6 +46,16 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
   const { connection, acknowledge, clock, timezone } = options;
   app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_ACKNOWLEDGE_BYTES }, (_request, body, done) => {
     done(null, new URLSearchParams(String(body)));
+  });
+  await limitRequests(app, {
+    perMinute: LINKS_PER_MINUTE,
+    callerOf: ({ ip }) => ip,
+    message: `more than ${LINKS_PER_MINUTE} links within a minute`,
+  });
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof ApiError) || error.status !== 429) throw error;
+    const text = `This address has opened ${error.message}. ${sentence(error.hint ?? '')}`;
+    return sendPage(reply, <DeadLinkPage title="Too many requests">{text}</DeadLinkPage>, error.status);
   });
   const pageOf = (open: readonly AlertRecord[], fault: string | null): VNode => {
     const momentsOf = alertMoments(connection, timezone());

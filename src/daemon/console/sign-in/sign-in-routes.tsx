@@ -1,4 +1,4 @@
-import rateLimit from '@fastify/rate-limit';
+import type { RateLimitOptions } from '@fastify/rate-limit';
 import type { FastifyInstance } from 'fastify';
 import { callerOf } from '../../api/callers.ts';
 import { ApiError } from '../../api/problem.ts';
@@ -12,18 +12,22 @@ import { RETURN_FIELD, SIGN_IN_PATH, SignInPage, TOKEN_FIELD } from './sign-in-p
 
 const ATTEMPTS_PER_MINUTE = 10;
 /** Limits the attempts of one address to sign in, whichever way. */
-const LIMITED = { max: ATTEMPTS_PER_MINUTE, timeWindow: '1 minute' };
+const LIMITED: RateLimitOptions = {
+  max: ATTEMPTS_PER_MINUTE,
+  timeWindow: '1 minute',
+  keyGenerator: ({ ip }) => ip,
+  errorResponseBuilder: (_request, { after }) =>
+    new ApiError(429, 'too_many_attempts', `more than ${ATTEMPTS_PER_MINUTE} attempts to sign in within a minute`, {
+      hint: `try again in ${after}`,
+    }),
+};
 
-/** Serves the page that asks for a token, its two forms (sign in and sign out), and the way over the sign-in provider. */
-export async function addSignIn(app: FastifyInstance, options: SignInOptions): Promise<void> {
+/**
+ * Serves the page that asks for a token, its two forms (sign in and sign out), and the way over the sign-in provider. The
+ * app has to limit requests already.
+ */
+export function addSignIn(app: FastifyInstance, options: SignInOptions): void {
   const { sessions, tokens, oidc, publicUrl, logger } = options;
-  await app.register(rateLimit, {
-    global: false,
-    errorResponseBuilder: (_request, { after }) =>
-      new ApiError(429, 'too_many_attempts', `more than ${ATTEMPTS_PER_MINUTE} attempts to sign in within a minute`, {
-        hint: `try again in ${after}`,
-      }),
-  });
   app.get(SIGN_IN_PATH, { config: { access: 'open' } }, (request, reply) => {
     const { next } = request.query as Record<string, unknown>;
     const path = returnPath(typeof next === 'string' ? next : undefined);

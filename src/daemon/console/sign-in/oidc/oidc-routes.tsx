@@ -1,3 +1,4 @@
+import type { RateLimitOptions } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, summarizeError } from '../../../../core/errors.ts';
 import { sentence } from '../../shell/fault-text.ts';
@@ -11,11 +12,6 @@ import { PROVIDER_PATH, RETURN_FIELD, SIGN_IN_PATH, SignInPage } from '../sign-i
 /** The address to register at the provider, below the address of the pages. */
 export const CALLBACK_PATH = '/sign-in/callback';
 
-interface RateLimit {
-  max: number;
-  timeWindow: string;
-}
-
 /**
  * Serves the way over the sign-in provider: the authorization code flow with PKCE, state and nonce. The first route sends the
  * browser to the provider, the second takes the answer and starts a session.
@@ -23,7 +19,7 @@ interface RateLimit {
 export function addOidcSignIn(
   app: FastifyInstance,
   { oidc, sessions, publicUrl, logger }: SignInOptions,
-  rateLimit: RateLimit,
+  rateLimit: RateLimitOptions,
 ): void {
   const config = { access: 'open', rateLimit } as const;
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown, next: string): FastifyReply => {
