@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { whereClause } from '../../ledger/store/where.ts';
+import { type Filters, whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
-import { list, type RowKey, rowsAfter } from '../operation.ts';
+import { list, type Page, type RowKey } from '../operation.ts';
 import { periodText, rowSchema } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
@@ -33,6 +33,7 @@ export const listLines = list({
     ...WORKSPACE_FILTER,
     ...TENANT_FILTER,
     period: periodText.optional().describe('only this month'),
+    latest_first: z.boolean().optional().describe('true lists the latest line first'),
   }),
   http: { method: 'GET', path: '/lines' },
   command: 'lines list',
@@ -42,10 +43,10 @@ export const listLines = list({
   row: rowSchema(LINE_COLUMNS, ['revoked_at', 'revoked_by', 'revoked_because']),
   columns: LINE_COLUMNS,
   keyOf,
-  run(scope, { workspace, tenant, period }, page) {
+  run(scope, { workspace, tenant, period, latest_first: latestFirst = false }, page) {
     requireKnownWorkspace(scope, workspace);
-    const rows = manualLines(scope.connection, { workspaceId: workspace, tenantId: tenant, period });
-    return { head: {}, rows: rowsAfter(rows, keyOf, page) };
+    const filters = { workspace_id: workspace, tenant_id: tenant, period };
+    return { head: {}, rows: manualLines(scope.connection, filters, { ...page, latestFirst }) };
   },
 });
 
@@ -71,16 +72,18 @@ export interface ManualLineRow {
 
 function manualLines(
   connection: LedgerDb,
-  wanted: { workspaceId?: string | undefined; tenantId?: string | undefined; period?: Period | undefined },
+  filters: Filters,
+  { after, limit, latestFirst }: Page & { latestFirst: boolean },
 ): ManualLineRow[] {
-  const { workspaceId, tenantId, period } = wanted;
-  const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
+  const { where, values } = whereClause(filters);
+  const [before, order] = latestFirst ? ['<', 'DESC'] : ['>', 'ASC'];
+  const conditions = after === null ? where : `${where === '' ? 'WHERE' : `${where} AND`} line_id ${before} ?`;
   return connection
     .prepare(
       `SELECT line_id, workspace_id, period, tenant_id, amount, currency, reason, actor, recorded_at, revoked_at, revoked_by,
          revoked_because
-       FROM finance_lines ${where} ORDER BY line_id`,
+       FROM finance_lines ${conditions} ORDER BY line_id ${order} LIMIT ?`,
     )
     .safeIntegers()
-    .all(...values) as ManualLineRow[];
+    .all(...values, ...(after ?? []), limit ?? -1) as ManualLineRow[];
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { copiesOf, createWorld, FIRST, row, SECOND, workspaceSettings } from '../../commands/world.ts';
 import { ledgerOfOperations, OTHER_CARD } from '../../operations/ledger-of-operations.ts';
+import { openLedger } from '../../support/open-ledger.ts';
 import { rowsOf, textOf } from './page-text.ts';
 import { serveConsole, type Visitor } from './served-console.ts';
 
@@ -107,6 +108,31 @@ describe('the manual lines', () => {
     expect(served.query(lines)).toMatchObject([
       { revoked_by: 'Ada Lovelace (signed in)', revoked_because: 'typed twice' },
     ]);
+  });
+
+  it('are shown in pages of 50, the latest first, and are revoked on a later page, too', async () => {
+    const served = await world();
+    const add =
+      'INSERT INTO manual_lines SELECT line_id + @id, period_key, tenant_key, @id, currency, minor_units, reason, ';
+    const more = `${add}actor, recorded_at, after_seq, NULL, NULL, NULL, NULL FROM manual_lines WHERE line_id = 1`;
+    const { connection } = openLedger(served.ledgerPath);
+    for (let id = 1; id <= 60; id += 1) connection.prepare(more).run({ id });
+    const { signIn } = await serveConsole(served);
+    const visitor = await signIn('finance');
+    const amounts = (body: string) => rowsOf(body, 'acme').map((cells) => cells[2]);
+    const first = await visitor.get('/money');
+    expect(amounts(first.body)).toEqual(Array.from({ length: 50 }, (_, ago) => `${((60 - ago) / 100).toFixed(2)} EUR`));
+    const [, earlier = ''] = /href="([^"]*)" rel="next"/.exec(first.body) ?? [];
+    const second = await visitor.get(earlier);
+    expect(amounts(second.body).slice(0, 10)).toEqual(
+      Array.from({ length: 10 }, (_, ago) => `${((10 - ago) / 100).toFixed(2)} EUR`),
+    );
+    expect(second.body).not.toContain('rel="next"');
+    const back = { back: earlier, reason: 'typed twice' };
+    const { headers } = await visitor.post('/money/lines/2/revoke', back, { from: earlier });
+    expect(headers.location).toBe(earlier);
+    expect(await noticeAt(visitor, earlier)).toBe('Line 2 of acme is revoked.');
+    expect(textOf((await visitor.get('/money?before=1')).body)).toContain('No earlier manual lines.');
   });
 
   it('say where a closed month is corrected, and what is wrong with a line', async () => {

@@ -1,21 +1,23 @@
 import { addLine } from '../../../operations/lines/add-line.ts';
 import type { ManualLineRow } from '../../../operations/lines/list-lines.ts';
 import { revokeLine } from '../../../operations/lines/revoke-line.ts';
-import { formatInteger } from '../../../reports/formats/columns.ts';
+import { BACK_FIELD } from '../shell/change.ts';
 import { ChangeForm, draftValue } from '../shell/form.tsx';
 import { linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
 import { Badge, Card, Empty, Field, Select, Table, Time } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
 
 export const LINE_FORM = 'line';
-export const SHOWN_LINES = 100;
+export const LINES_PER_PAGE = 50;
 
 export interface LinesCardProps {
   visit: Visit;
   /** The latest first. */
   lines: readonly ManualLineRow[];
-  /** The number of lines; `lines` may have fewer. */
-  lineCount: number;
+  /** The ledger has earlier lines than these. */
+  hasEarlier: boolean;
+  /** The first of them is the latest line of the ledger. */
+  isLatest: boolean;
   /** The tenant and month of the form, if a link names them. */
   preset: { workspace: string | undefined; tenant: string | undefined; period: string };
   workspaces: readonly { id: string; name: string }[];
@@ -27,25 +29,36 @@ export function revokeForm(lineId: bigint | number | string): string {
 }
 
 /** The manual lines, the latest first, with forms that add and revoke. */
-export function LinesCard({ visit, lines, lineCount, preset, workspaces }: LinesCardProps) {
+export function LinesCard({ visit, lines, hasEarlier, isLatest, preset, workspaces }: LinesCardProps) {
   const heads = [
     { label: 'Tenant' },
     { label: 'Month', wide: true },
     { label: 'Amount', number: true },
     { label: 'Reason' },
   ];
-  const note =
-    lineCount > lines.length ? `the latest ${lines.length} of ${formatInteger(lineCount)}` : 'fees and credit notes';
+  const earlier = hasEarlier ? linkTo('/money', { before: String(lines.at(-1)?.line_id) }) : null;
   return (
-    <Card title="Manual lines" note={note}>
+    <Card title="Manual lines" note="fees and credit notes, the latest first">
       {lines.length === 0 ? (
-        <Empty>No manual lines.</Empty>
+        <Empty>{isLatest ? 'No manual lines.' : 'No earlier manual lines.'}</Empty>
       ) : (
         <Table label="Manual lines" heads={heads}>
           {lines.map((line) => (
             <LineRow key={line.line_id} visit={visit} line={line} />
           ))}
         </Table>
+      )}
+      {isLatest && earlier === null ? null : (
+        <nav class="pages" aria-label="Pages of manual lines">
+          <span>{isLatest ? null : <a href="/money">Latest lines</a>}</span>
+          <span>
+            {earlier === null ? null : (
+              <a href={earlier} rel="next">
+                Earlier lines
+              </a>
+            )}
+          </span>
+        </nav>
       )}
       {may(visit, addLine) ? (
         <details class="inside" open={visit.draft?.form === LINE_FORM || preset.tenant !== undefined}>
@@ -91,6 +104,7 @@ function LineRow({ visit, line }: { visit: Visit; line: ManualLineRow }) {
               submit="Revoke the line"
               submitName={`Revoke the line ${line_id} of ${tenant_id}`}
             >
+              <input type="hidden" name={BACK_FIELD} value={visit.path} />
               <Field name="reason" label="Reason" value={draftValue(visit, form, 'reason')} required maxLength={200} />
             </ChangeForm>
           </details>

@@ -8,19 +8,18 @@ import type { InputFile } from '../../../input-files/input-file.ts';
 import { cardsInForce } from '../../../ledger/journal/charges/card-store.ts';
 import { CARD_SIDES } from '../../../ledger/store/schema/billing-tables.ts';
 import { addLine } from '../../../operations/lines/add-line.ts';
-import { listLines, type ManualLineRow } from '../../../operations/lines/list-lines.ts';
+import { listLines } from '../../../operations/lines/list-lines.ts';
 import { revokeLine } from '../../../operations/lines/revoke-line.ts';
-import { ALL_ROWS } from '../../../operations/operation.ts';
 import { applyRates } from '../../../operations/rates/apply-rates.ts';
 import { otherRatesNote } from '../../../operations/rates/other-rates-note.ts';
 import { largestBudgetUses, marginMonths } from '../../../reports/queries/margin-months.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
-import { answerForm, type SentForm } from '../shell/change.ts';
+import { answerForm, backPath, type SentForm } from '../shell/change.ts';
 import { HeldUploads } from '../shell/held-uploads.ts';
 import { textOf } from '../shell/query.ts';
 import { sendPage } from '../shell/render-page.ts';
-import { addedText, LINE_FORM, revokeForm, SHOWN_LINES } from './lines-card.tsx';
+import { addedText, LINE_FORM, LINES_PER_PAGE, revokeForm } from './lines-card.tsx';
 import { MoneyPage, RATES_FORM } from './money-page.tsx';
 import { APPLY_FORM, RatesPage } from './rates-page.tsx';
 import { type ReadCards, readCards } from './read-cards.ts';
@@ -37,7 +36,9 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
     const openMonth = periodAt(context.clock.now());
     const periods = Array.from({ length: MARGIN_MONTHS }, (_, ago) => addPeriods(openMonth, -ago));
     const cards = CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => ({ ...card, side })));
-    const lines = [...listLines.run(scope, {}, ALL_ROWS).rows] as ManualLineRow[];
+    const before = lineIdOf(textOf(request, 'before'));
+    const wanted = { after: before === null ? null : [before], limit: LINES_PER_PAGE + 1 };
+    const lines = [...listLines.run(scope, { latest_first: true }, wanted).rows];
     const period = textOf(request, 'period') ?? openMonth;
     return sendPage(
       reply,
@@ -47,8 +48,9 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
         otherRates={otherRatesNote(scope)}
         margins={cards.some(({ side }) => side === 'cost') ? marginMonths(connection, periods) : []}
         budgets={largestBudgetUses(connection, SHOWN_BUDGETS)}
-        lines={lines.reverse().slice(0, SHOWN_LINES)}
-        lineCount={lines.length}
+        lines={lines.slice(0, LINES_PER_PAGE)}
+        hasEarlier={lines.length > LINES_PER_PAGE}
+        isLatest={before === null}
         preset={{
           workspace: textOf(request, 'workspace'),
           tenant: textOf(request, 'tenant'),
@@ -74,10 +76,16 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
   );
   app.post('/money/lines/:line/revoke', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
     const { line } = request.params as { line: string };
-    return answerForm({ request, reply, pages, form: revokeForm(line), back: '/money' }, async ({ run, fields }) => {
-      const { document, notes } = await run(revokeLine, { line_id: Number(line), reason: fields.get('reason') ?? '' });
-      return [`Line ${document.line_id} of ${document.tenant_id} is revoked.`, ...notes].join(' ');
-    });
+    return answerForm(
+      { request, reply, pages, form: revokeForm(line), back: backPath(request, '/money') },
+      async ({ run, fields }) => {
+        const { document, notes } = await run(revokeLine, {
+          line_id: Number(line),
+          reason: fields.get('reason') ?? '',
+        });
+        return [`Line ${document.line_id} of ${document.tenant_id} is revoked.`, ...notes].join(' ');
+      },
+    );
   });
   addRates(app, pages);
 }
@@ -92,7 +100,7 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, sessionClock = systemClock } = pages;
   const uploads = new HeldUploads<HeldCards>(sessionClock);
   const find = (request: FastifyRequest): HeldCards => {
-    const found = uploads.find(request.session, lineIdOf(request));
+    const found = uploads.find(request.session, uploadIdOf(request));
     if (found !== null) return found;
     throw new ApiError(404, 'unknown_upload', 'the uploaded cards are no longer here', {
       hint: 'upload them again on the page Money: a file is kept for 30 minutes',
@@ -109,11 +117,11 @@ function addRates(app: FastifyInstance, pages: ConsolePages): void {
   );
   app.get('/money/rates/:id', (request, reply) => {
     const { compared } = find(request).read;
-    const applyPath = `/money/rates/${lineIdOf(request)}/apply`;
+    const applyPath = `/money/rates/${uploadIdOf(request)}/apply`;
     return sendPage(reply, <RatesPage visit={visitOf(request)} compared={compared} applyPath={applyPath} />);
   });
   app.post('/money/rates/:id/apply', { config: { access: 'form', role: 'finance' } }, (request, reply) => {
-    const id = lineIdOf(request);
+    const id = uploadIdOf(request);
     return answerForm({ request, reply, pages, form: APPLY_FORM, back: `/money/rates/${id}` }, async (sent) => {
       const { file, read: shown } = find(request);
       const read = await compare(sent, file);
@@ -136,6 +144,11 @@ function compare({ session, read }: SentForm, file: InputFile): Promise<ReadCard
   return read(readCards, { file, may_apply: hasRole(session.caller.role, applyRates.role) });
 }
 
-function lineIdOf({ params }: FastifyRequest): string {
+function uploadIdOf({ params }: FastifyRequest): string {
   return (params as { id: string }).id;
+}
+
+/** Returns the number of a line in an address; null if the text is none. */
+function lineIdOf(text: string | undefined): bigint | null {
+  return text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null;
 }
