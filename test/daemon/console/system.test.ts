@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { copiesOf, FIRST, SECOND, SECRET, workspaceSettings } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { SECRET as RECEIVER_SECRET, WebhookReceiver } from '../../outlets/webhook-receiver.ts';
+import { MEASURED, OUTLET } from '../http/measured.ts';
 import { rowsOf, textOf } from './page-text.ts';
 import { serveConsole } from './served-console.ts';
 
@@ -64,5 +66,48 @@ describe('the system page', () => {
       const { status } = await reader.post(`/system/${action}`, { outlet: 'billing', note: 'x' });
       expect([action, status]).toEqual([action, 403]);
     }
+  });
+
+  it('starts an outlet after a page that shows what would be sent', async () => {
+    const served = await world();
+    const receiver = await new WebhookReceiver().start();
+    served.configure({
+      workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(served.sandbox, workspace)),
+      outlets: [
+        { name: 'invoices', type: 'webhook', url: receiver.url, allow_private: true, secret: RECEIVER_SECRET },
+        {
+          ...{ name: 'away', type: 'webhook', secret: RECEIVER_SECRET },
+          url: 'http://127.0.0.1:9/',
+          allow_private: true,
+        },
+      ],
+    });
+    const measured = { ...MEASURED, outlets: () => [{ ...OUTLET, name: 'invoices', state: 'not_started' as const }] };
+    const { signIn } = await serveConsole(served, { measured });
+    const visitor = await signIn('finance');
+    const page = '/system/outlets/invoices/start';
+    expect((await visitor.get('/system')).body).toContain(`href="${page}"`);
+    expect((await visitor.get(page)).body).not.toContain('To be sent');
+    const { body } = await visitor.get(`${page}?from=2026-02`);
+    const [sums] = served.query(
+      `SELECT count(*) AS events, format('%,d', sum(credits_delta)) AS credits FROM finance_history WHERE period = '2026-02'`,
+    ) as [{ events: number; credits: string }];
+    expect(rowsOf(body, 'February 2026')).toEqual([['February 2026', `${sums.events}`, sums.credits, '0', '0']]);
+    expect(receiver.counted).toEqual([]);
+    const started = 'SELECT name, begun_by FROM outlets';
+    const { headers } = await visitor.post(page, { from: '2026-02' }, { from: `${page}?from=2026-02` });
+    expect(headers.location).toBe('/system');
+    expect(textOf((await visitor.get('/system')).body)).toContain('invoices is sending usage from February 2026 on.');
+    expect(served.query(started)).toContainEqual({ name: 'invoices', begun_by: 'Ada Lovelace (signed in)' });
+    expect(textOf((await visitor.get(`${page}?from=soon`)).body)).toContain(
+      '"soon" is not a month. Write it as YYYY-MM.'.replaceAll('"', '&quot;'),
+    );
+    const refused = textOf((await visitor.get('/system/outlets/away/start?from=2026-02')).body);
+    expect(refused).toContain('ECONNREFUSED');
+    expect(refused).not.toContain('To be sent');
+    const operator = await signIn('operate');
+    expect((await operator.get('/system')).body).not.toContain(page);
+    expect((await operator.get(page)).status).toBe(403);
+    expect((await operator.post(page, { from: '2026-02' }, { from: '/system' })).status).toBe(403);
   });
 });

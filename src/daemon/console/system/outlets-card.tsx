@@ -1,9 +1,11 @@
 import { pauseOutlet, resumeOutlet } from '../../../operations/outlets/pause-outlet.ts';
+import { startOutlet } from '../../../operations/outlets/start-outlet.ts';
 import { describeOutlet, type OutletStatus } from '../../../outlets/outlet-status.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import { ChangeForm, draftValue, MAX_NOTE_CHARACTERS } from '../shell/form.tsx';
 import { Badge, Card, Field, Select, Table, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
+import { startPath } from './start-outlet-page.tsx';
 
 const OUTLET_STATES: Readonly<Record<OutletStatus['state'], { tone: Tone; label: string }>> = {
   sending: { tone: 'good', label: 'sending' },
@@ -17,7 +19,7 @@ export function outletForm(name: string): string {
   return `outlet ${name}`;
 }
 
-/** The billing systems that receive usage, with forms that pause and resume. */
+/** The billing systems that receive usage, with forms that pause and resume, and a link to the page that starts one. */
 export function OutletsCard({ visit, outlets }: { visit: Visit; outlets: readonly OutletStatus[] }) {
   if (outlets.length === 0) return null;
   const heads = [{ label: 'Outlet' }, { label: 'State' }, { label: 'Waiting', number: true }];
@@ -44,6 +46,11 @@ function OutletLine({ visit, outlet }: { visit: Visit; outlet: OutletStatus }) {
         <Badge tone={OUTLET_STATES[state].tone}>{OUTLET_STATES[state].label}</Badge>
         <small>{state === 'paused' ? reason : describeOutlet(outlet)}</small>
         {state === 'paused' && may(visit, resumeOutlet) ? <ResumeForm visit={visit} name={name} /> : null}
+        {state === 'not_started' && may(visit, startOutlet) ? (
+          <p>
+            <a href={startPath(name)}>Start {name}</a>
+          </p>
+        ) : null}
         {state === 'sending' && may(visit, pauseOutlet) ? <PauseForm visit={visit} name={name} /> : null}
       </td>
       <td class="number">{formatInteger(waiting)}</td>

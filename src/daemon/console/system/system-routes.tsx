@@ -16,6 +16,7 @@ import { fieldsOf } from '../sign-in/form-guard.ts';
 import { DOCTOR, DOCTOR_FORM } from './doctor-card.tsx';
 import { outletForm } from './outlets-card.tsx';
 import { readSystem } from './read-system.ts';
+import { addStartOutlet } from './start-outlet-routes.tsx';
 import { SystemPage } from './system-page.tsx';
 
 /** Serves the state of the daemon, with forms that test, replay and verify. */
@@ -55,6 +56,7 @@ export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
     const { document } = await run(pauseOutlet, { name: fields.get('outlet') ?? '', note: fields.get('note') ?? '' });
     return `${document.name} is paused.`;
   });
+  addStartOutlet(app, pages);
   app.post('/system/examine', { config: { access: 'form', role: 'operate' } }, (request, reply) =>
     answerForm({ request, reply, pages, form: DOCTOR_FORM, back: '/system' }, async ({ requireRole }) => {
       requireRole(DOCTOR);
