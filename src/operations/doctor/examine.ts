@@ -24,6 +24,7 @@ import {
 } from './check-ledger.ts';
 import { checkPm2 } from './check-pm2.ts';
 import { checkSecrets } from './check-secrets.ts';
+import { checkSignIn } from './check-sign-in.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
@@ -83,6 +84,7 @@ export async function examine(
     ['publish', () => checkPublish(config, clock.now())],
     ['outlets', () => checkOutlets(config, clock)],
     ['http', () => checkPort(config.http, clock)],
+    ['sign-in', () => checkSignIn(config, clock)],
     ['pm2', () => checkPm2(cwd, env)],
   ]);
   return [ok('configuration', `${source}: ${workspaces}`), ...findings];
