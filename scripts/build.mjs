@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { tokenRule } from '../src/look/tokens.ts';
 
 /** Modules that are started or imported by name. Code that they share goes into chunks beside them. */
 const ENTRIES = {
@@ -36,8 +37,11 @@ const STAND_INS = [
   [/\/commander\//, 'node:child_process', 'commander-child-process.mjs'],
   [/\/commander\//, 'node:process', 'commander-process.mjs'],
 ];
-/** Files that the pages of the console load as they are. */
-const CONSOLE_ASSETS = ['console.css', 'console.js'];
+/** Style sheets and their parts. Each begins with the tokens. */
+const STYLE_SHEETS = {
+  'console.css': ['look/base.css', 'reports/page/report.css', 'daemon/console/assets/console.css'],
+  'report.css': ['look/base.css', 'reports/page/report.css'],
+};
 /** A module that at least this many entries and commands use goes into one shared chunk: Node resolves, reads and links each file separately. */
 const MIN_USERS_OF_SHARED_CHUNK = 16;
 
@@ -49,7 +53,22 @@ rmSync(dist, { recursive: true, force: true });
 if (compileTypes()) {
   await Promise.all([writePageScript(), ...writeVerifiers(), ...writeThread(), writeCommands()]);
   chmodSync(join(dist, 'cli.js'), 0o755);
-  for (const name of CONSOLE_ASSETS) copyFileSync(join(src, 'daemon', 'console', 'assets', name), join(dist, name));
+  for (const [name, parts] of Object.entries(STYLE_SHEETS)) writeFileSync(join(dist, name), styleSheet(parts));
+  copyFileSync(join(src, 'daemon', 'console', 'assets', 'console.js'), join(dist, 'console.js'));
+}
+
+/** Joins the parts of a style sheet without comments and line breaks: documents contain all of it. */
+function styleSheet(parts) {
+  const text = parts.map((part) => readFileSync(join(src, part), 'utf8')).join('\n');
+  const short = text.replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\s+/g, ' ');
+  return (
+    tokenRule() +
+    short
+      .replaceAll(/ ?([{};,]) ?/g, '$1')
+      .replaceAll(/;}/g, '}')
+      .replaceAll(': ', ':')
+      .trim()
+  );
 }
 
 function compileTypes() {

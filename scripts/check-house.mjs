@@ -29,6 +29,7 @@ const ROOMS = [
   'input-files',
   'net',
   'speed',
+  'look',
   'core',
 ];
 /** Inside a room, from its top to its foundation: folders and files; a file belongs to the longest path that it begins with. */
@@ -66,6 +67,7 @@ const ONLY = {
   billing: ['core'],
   'input-files': ['core'],
   speed: ['core'],
+  look: ['core'],
   net: ['core'],
 };
 /** Sentences are made of facts alone: a channel that renders one needs no ledger. */

@@ -1,5 +1,5 @@
+import { Card } from '../../look/parts.tsx';
 import type { Operation } from '../../operations/operation.ts';
-import { Card } from '../../reports/page/parts.tsx';
 import { reportDocument } from '../../reports/page/report-document.tsx';
 import { schemaOf } from './openapi.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from './read-input.ts';

@@ -1,8 +1,5 @@
 import { htmlText } from '../../core/text/html-text.ts';
 
-/** The content type of a page. */
-export const HTML_TYPE = 'text/html; charset=utf-8';
-
 /** The content security policy of a self-contained page: inline styles only, no requests, no scripts. */
 const NO_SOURCES = "default-src 'none'; style-src 'unsafe-inline'";
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { Card, FigureTable } from '../../look/parts.tsx';
 import { CHART_COLOURS } from './charts.ts';
 import type { Drawing } from './draw-charts.ts';
-import { Card, FigureTable } from './parts.tsx';
 
 /** A chart with its legend, and its figures in a table that opens. */
 export function ChartCard({

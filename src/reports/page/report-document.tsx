@@ -1,43 +1,21 @@
-import { readFileSync } from 'node:fs';
 import type { ComponentChildren } from 'preact';
-import { renderToString } from 'preact-render-to-string';
-import { packageFile } from '../../core/process/package-file.ts';
-import { inertText } from '../../core/text/inert-text.ts';
+import { selfContained } from '../../look/document.tsx';
+import { documentStyle } from '../../look/style-sheets.ts';
 import type { ReportCharts } from './draw-charts.ts';
 import type { PageData } from './page-data.ts';
 import { WorkspaceReport, workspaceTitle } from './workspace-report.tsx';
 
-/** The policy of a document that is one file: its own style, and nothing from elsewhere. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-
-/**
- * Renders a document of its own: one file with the style sheet of the console, without scripts or external resources.
- * Characters that a browser would act on become visible escapes.
- */
+/** Renders a document that is one file, with a title above its content. It has no scripts or external resources. */
 export function reportDocument(title: string, content: ComponentChildren): string {
-  const style = readFileSync(packageFile('dist', 'console.css'), 'utf8');
-  const document = (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta http-equiv="Content-Security-Policy" content={POLICY} />
-        <title>{title}</title>
-        <style dangerouslySetInnerHTML={{ __html: style }} />
-      </head>
-      <body>
-        <main>
-          <div class="head">
-            <h1>{title}</h1>
-          </div>
-          {content}
-        </main>
-      </body>
-    </html>
+  return selfContained(
+    { title, style: documentStyle('report') },
+    <>
+      <div class="head">
+        <h1>{title}</h1>
+      </div>
+      {content}
+    </>,
   );
-  const [head = '', body = ''] = renderToString(document).split('</style>', 2);
-  // The style sheet has line breaks, which are no text of the page.
-  return `<!doctype html>${head}</style>${inertText(body)}\n`;
 }
 
 /** Renders the report of a workspace as a document of its own. It depends on the arguments only. */

@@ -1,9 +1,10 @@
 import { formatLocalTime, localDay } from '../../core/time-zone.ts';
+import { Card, type Cell, Empty, FigureTable } from '../../look/parts.tsx';
+import { amountCell } from './amount-cell.ts';
 import { ChartCard } from './chart-card.tsx';
 import type { Drawing } from './draw-charts.ts';
 import type { PageAlerts, PageOrigin } from './origin-and-alerts.ts';
 import type { PageData } from './page-data.ts';
-import { amountCell, Card, type Cell, Empty, FigureTable } from './parts.tsx';
 
 /** The addresses of tenant reports. A report that is written to a file has no such links. */
 export interface PageLinks {

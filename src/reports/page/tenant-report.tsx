@@ -1,9 +1,9 @@
 import { formatMinor } from '../../core/money.ts';
 import { formatLocalTime } from '../../core/time-zone.ts';
+import { Card, type Cell, Empty, FigureTable, figure } from '../../look/parts.tsx';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
 import { ChartCard } from './chart-card.tsx';
 import type { ReportCharts } from './draw-charts.ts';
-import { Card, type Cell, Empty, FigureTable, figure } from './parts.tsx';
 import { AdjustmentsCard, AlertsCard, MoneyCards, Origin, PaceCard, type PageLinks } from './shared-cards.tsx';
 import type { TenantPageData } from './tenant-data.ts';
 

@@ -2,12 +2,13 @@ import { formatMinor } from '../../core/money.ts';
 import { counted } from '../../core/text/words.ts';
 import { formatLocalTime } from '../../core/time-zone.ts';
 import type { MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
+import { Card, type Cell, Empty, FigureTable, figure } from '../../look/parts.tsx';
 import { formatDecimal, formatInteger, formatSigned } from '../formats/columns.ts';
+import { amountCell } from './amount-cell.ts';
 import { ChartCard } from './chart-card.tsx';
 import { sparkPoints } from './charts.ts';
 import { creditsBySeries, type ReportCharts, seriesOf } from './draw-charts.ts';
 import type { PageData } from './page-data.ts';
-import { amountCell, Card, type Cell, Empty, FigureTable, figure } from './parts.tsx';
 import { AdjustmentsCard, AlertsCard, MoneyCards, Origin, PaceCard, type PageLinks } from './shared-cards.tsx';
 
 interface WorkspaceReportProps {

@@ -1,14 +1,11 @@
 import { DAY_MS } from '../../../core/durations.ts';
+import { MONTH_NAMES } from '../../../core/month-names.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { withThousands } from '../../../core/text/words.ts';
 import { localDay } from '../../../core/time-zone.ts';
 import type { Facts } from './facts.ts';
 
-const MONTH_NAMES = [
-  ...['January', 'February', 'March', 'April', 'May', 'June'],
-  ...['July', 'August', 'September', 'October', 'November', 'December'],
-] as const;
 /** A month up to this many months ago is named without its year. */
 const MONTHS_BY_NAME = 11;
 /** Longer names are cut in sentences. The payload has the full name. */

@@ -1,22 +1,18 @@
 import { isoTime } from '../../../core/clock.ts';
+import { MONTH_NAMES } from '../../../core/month-names.ts';
 import { wallClockMs } from '../../../core/time-zone.ts';
 import { formatDecimal } from '../../../reports/formats/columns.ts';
-
-const MONTHS = [
-  ...(['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September'] as const),
-  ...(['October', 'November', 'December'] as const),
-];
 
 /** Formats a month: `November 2026`. */
 export function monthName(period: string): string {
   const [year, month = '1'] = period.split('-');
-  return `${MONTHS[Number(month) - 1] ?? month} ${year}`;
+  return `${MONTH_NAMES[Number(month) - 1] ?? month} ${year}`;
 }
 
 /** Formats a day: `28 Nov 2026`. */
 export function dayName(iso: string): string {
   const [year, month = '1', day = ''] = iso.slice(0, 10).split('-');
-  return `${Number(day)} ${(MONTHS[Number(month) - 1] ?? month).slice(0, 3)} ${year}`;
+  return `${Number(day)} ${(MONTH_NAMES[Number(month) - 1] ?? month).slice(0, 3)} ${year}`;
 }
 
 /** Formats a time to the minute, as the clock of a zone shows it: `28 Nov 2026, 11:40`. */

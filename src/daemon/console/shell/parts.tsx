@@ -1,16 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import type { Severity } from '../../../core/text/alert-words.ts';
+import { Badge } from '../../../look/parts.tsx';
 import { formatInteger, timeAgo } from '../../../reports/formats/columns.ts';
 import { minuteName } from './formats.ts';
 import { usePageZone } from './page-zone.ts';
 
-export { Card, Empty } from '../../../reports/page/parts.tsx';
-
-export type Tone = 'bad' | 'odd' | 'good' | 'quiet';
-
-export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
-  return <span class={`badge ${tone}`}>{children}</span>;
-}
+export { Badge, Card, Empty, Tile, type Tone } from '../../../look/parts.tsx';
 
 export function SeverityBadge({ severity }: { severity: Severity }) {
   return <Badge tone={severity === 'critical' ? 'bad' : 'odd'}>{severity}</Badge>;
@@ -34,16 +29,6 @@ export function Ago({ at, nowMs }: { at: string | null; nowMs: number }) {
     <time class="nowrap" dateTime={at}>
       {timeAgo(at, nowMs)}
     </time>
-  );
-}
-
-/** A figure at the top of a page: its label, the number, and sentences that put it into proportion. */
-export function Tile({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    <section class="tile">
-      <h2>{label}</h2>
-      {children}
-    </section>
   );
 }
 

@@ -1,20 +1,15 @@
 import type { FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
-import { renderToString } from 'preact-render-to-string';
-import { inertText } from '../../../core/text/inert-text.ts';
-import { HTML_TYPE } from '../../../reports/formats/html-document.ts';
+import { HTML_TYPE, renderInert } from '../../../look/document.tsx';
 
 /** Allows the console's own style sheet, script, requests and forms, and nothing else. */
 const CONSOLE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/**
- * Renders a page. Components escape markup; characters that a browser would act on instead of showing, such as a change of
- * the writing direction in a tenant's name, become visible escapes.
- */
+/** Renders a page of the console. */
 export function renderPage(page: VNode): string {
-  return `<!doctype html>${inertText(renderToString(page))}`;
+  return `<!doctype html>${renderInert(page)}`;
 }
 
 /** Sends a page of the console. */

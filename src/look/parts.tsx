@@ -1,6 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { formatMinor } from '../../core/money.ts';
-import { formatDecimal, formatInteger } from '../formats/columns.ts';
+import { withThousands } from '../core/text/words.ts';
 
 interface CardProps {
   title: string;
@@ -20,6 +19,22 @@ export function Card({ title, note, children }: CardProps) {
   );
 }
 
+export type Tone = 'bad' | 'odd' | 'good' | 'quiet';
+
+export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** A figure at the top of a page: its label, the number, and sentences that put it into proportion. */
+export function Tile({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <section class="tile">
+      <h2>{label}</h2>
+      {children}
+    </section>
+  );
+}
+
 export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
@@ -30,11 +45,6 @@ export type Cell = string | bigint | null | { content: ComponentChildren; isFigu
 /** Builds the cell of an amount, a change or a share: a figure that is not a plain integer. */
 export function figure(content: ComponentChildren): Cell {
   return { content, isFigure: true };
-}
-
-/** Builds the cell of an amount without its currency. */
-export function amountCell(amountMinor: bigint, currency: string): Cell {
-  return figure(formatDecimal(formatMinor(amountMinor, currency)));
 }
 
 interface FigureTableProps {
@@ -71,7 +81,8 @@ export function FigureTable({ label, heads, rows }: FigureTableProps) {
 }
 
 function bodyCell(cell: Cell, column: number): VNode {
-  const content = typeof cell === 'bigint' ? formatInteger(cell) : typeof cell === 'object' ? cell?.content : cell;
+  const content =
+    typeof cell === 'bigint' ? withThousands(String(cell)) : typeof cell === 'object' ? cell?.content : cell;
   if (column === 0) return <th scope="row">{content}</th>;
   return <td class={isFigure(cell) ? 'number' : ''}>{content}</td>;
 }
