@@ -64,6 +64,19 @@ test('a stop ends when the tenant continues in a later month', async () => {
   expect(ended.slice(0, 10)).toBe('2026-04-06');
 });
 
+test('a stop shortly before the end of a month is one alert', async () => {
+  const world = dayWorld();
+  const pauses = (dayMs: number) => [2, 10].includes(new Date(dayMs).getUTCDate());
+  for (let dayMs = Date.UTC(2026, 0, 12); dayMs < Date.UTC(2026, 3, 20); dayMs += DAY_MS) {
+    world.post('steady', dayMs, 300);
+    if (dayMs < Date.UTC(2026, 2, 27)) world.post('acme', dayMs, 300);
+    if (dayMs < Date.UTC(2026, 2, 26) && !pauses(dayMs)) world.post('globex', dayMs, 300);
+    for (const hour of [4, 12, 20]) await world.read(dayMs + hour * HOUR_MS);
+  }
+  const likely = world.told().filter((line) => line.startsWith('drop likely firing'));
+  expect(likely.toSorted()).toEqual(['drop likely firing acme', 'drop likely firing globex']);
+});
+
 test('a tenant that paused for two weeks before is not missed again', async () => {
   const world = dayWorld();
   const isSilent = (dayMs: number) =>

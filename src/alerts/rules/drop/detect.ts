@@ -60,8 +60,22 @@ function dropCandidates({ settings }: RuleContext, look: PeriodLook): Conditions
 
 /** Reports whether a tenant that seems to have stopped may only have paused. */
 function mayBePause(context: RuleContext, tenant: TenantFacts, judgement: Judgement): boolean {
-  if (judgement.verdict !== 'holds' || judgement.finding.level !== 'likely') return false;
-  return hasPaused(context, tenant) || isIntermittentTenant(context, tenant);
+  return isStopped(judgement) && (hasPaused(context, tenant) || isIntermittentTenant(context, tenant));
+}
+
+function isStopped(judgement: Judgement): boolean {
+  return judgement.verdict === 'holds' && judgement.finding.level === 'likely';
+}
+
+const openStop = preparedSql(
+  `SELECT 1 FROM alerts WHERE rule = 'drop' AND period_key = ? AND tenant_key = ? AND level = 'likely'
+     AND state IN ('pending', 'firing', 'acknowledged')`,
+  'pluck',
+);
+
+/** Reports whether the stop was found in the previous month and lasts: it is one alert, however long it lasts. */
+function stoppedBefore({ connection }: RuleContext, { periodKey, tenantKey }: TenantFacts): boolean {
+  return openStop(connection).get(periodKey - 1, tenantKey) !== undefined;
 }
 
 function goneTenants(context: RuleContext, { facts, all }: PeriodLook): number[] {
@@ -108,8 +122,9 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   const [result, detail] = byFigures ? [settled, null] : stopped(context, tenant, firing !== null);
   // A tenant notified as renamed is not notified as a drop in later months.
   const goesOn = settled.verdict === 'holds' && renames(context).isNotified(tenant.periodKey, tenant.tenantKey);
+  const isKnownStop = known === null && isStopped(result) && stoppedBefore(context, tenant);
   return {
-    judgement: goesOn || mayBePause(context, tenant, result) ? clear(true) : result,
+    judgement: goesOn || isKnownStop || mayBePause(context, tenant, result) ? clear(true) : result,
     built,
     detail,
     threshold: settled.verdict === 'holds' ? settled.finding.threshold : null,
