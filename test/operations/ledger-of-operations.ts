@@ -19,7 +19,10 @@ export async function ledgerOfOperations(): Promise<World> {
   };
   const file = (name: string, text: string) => writeFileSync(join(world.folder, name), text);
   world.configure({
-    workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),
+    workspaces: [FIRST, SECOND].map((workspace) => ({
+      ...workspaceSettings(world.sandbox, workspace),
+      alerts: { critical_share: 0 },
+    })),
     outlets: [
       {
         name: 'billing',
