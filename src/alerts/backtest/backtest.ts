@@ -3,7 +3,7 @@ import type { Period } from '../../core/period.ts';
 import type { Level, RuleName } from '../../core/text/alert-words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { RunAlertSettings } from '../evaluate-run.ts';
-import { keepHistory } from '../forecast/usage-history.ts';
+import { KeptHistory } from '../forecast/usage-history.ts';
 import type { FeedbackLabel } from '../state/feedback.ts';
 import { type Accuracy, readAccuracy } from './accuracy.ts';
 import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
@@ -53,7 +53,7 @@ const TURN_MS = 50;
 export async function backtest(request: BacktestRequest): Promise<Backtest> {
   const { ledger, workspaceId, settings, window, signal, onProgress } = request;
   const history = findHistory(ledger, workspaceId);
-  const kept = keepHistory(ledger, history.workspaceKey);
+  const kept = new KeptHistory(ledger, history.workspaceKey);
   const replica = new Replica({ ledger, history, kept, settings });
   try {
     let runs = 0;

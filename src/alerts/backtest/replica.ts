@@ -82,10 +82,11 @@ export class Replica {
     const counts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
     countEntries(connection, lastEntryIdBefore, counts);
     const merged = { connection, run, lastEntryIdBefore, counts, changed };
-    if (counts.opened > 0) kept.firstPeriods.clear();
-    evaluateRun({ ...merged, appliedAt: at, nowMs: Date.parse(at) }, settings, { routes: CHANNELS, kept });
+    const nowMs = Date.parse(at);
+    kept.forget({ changed: changed.keys(), hasNewRecords: counts.opened > 0 });
+    evaluateRun({ ...merged, appliedAt: at, nowMs }, settings, { routes: CHANNELS, kept });
     this.#applied.run({ runKey, at, seq, entries, firstEntryId });
-    acceptAll(connection, { routes: CHANNELS, nowMs: Date.parse(at) });
+    acceptAll(connection, { routes: CHANNELS, nowMs });
   }
 
   #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {

@@ -1,6 +1,7 @@
 import { MAX_BURST_DAYS } from './change-point.ts';
 import { forecastOf, type UsageForecast } from './forecast.ts';
 import { forecastByHabit, isIntermittent } from './intermittent.ts';
+import { HABIT_DAYS } from './past-days.ts';
 import { withoutShared } from './shared-factor.ts';
 import type { TenantSample } from './tenant-sample.ts';
 import type { UsageHistory } from './usage-history.ts';
@@ -20,9 +21,10 @@ export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject
   const { sample, periodKey, tenantKey } = month;
   const current = usageHistory.reading(periodKey, tenantKey, usageHistory.sources.nowMs);
   if (current === null) return null;
-  const past = usageHistory.of(periodKey, tenantKey);
+  const daily = usageHistory.daily(periodKey, tenantKey);
+  const past = usageHistory.of(periodKey, tenantKey, daily);
   if (tenantKey === null) return forecastOf(current, past, { maxBurstDays: MAX_BURST_DAYS.workspace });
-  const days = usageHistory.habitDays(tenantKey);
+  const days = daily.latest(HABIT_DAYS);
   if (isIntermittent(days)) {
     const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
     const left = Math.max(0, past.lengths[0] - past.elapsed);

@@ -8,41 +8,50 @@ export interface Past {
   rests: readonly [before: number | null, earlier: number | null];
 }
 
-export const DAYS_BACK = 120;
+/** A rate is known from this many latest days. */
+export const RATE_DAYS = 120;
+/** Habits show in months, not in weeks: they are known from more than a year. */
+export const HABIT_DAYS = 400;
 /** A tenant starts over after this many days without usage. */
 const LONGEST_PAUSE = 28;
 
-/**
- * Returns the daily credits from cumulative readings; null readings end the series. For a subject without usage before,
- * or within four weeks, the incomplete first day is left out.
- */
-export function readDays(reachedBefore: (daysAgo: number) => bigint | null): number[] {
-  const days: number[] = [];
-  let idle = 0;
-  let later = reachedBefore(0);
-  for (let day = 0; day < DAYS_BACK && idle < LONGEST_PAUSE; day += 1) {
-    const earlier = reachedBefore(day + 1);
-    if (earlier === null || later === null) break;
-    // Withdrawn credits do not count as usage.
-    days.push(Math.max(0, Number(later - earlier)));
-    idle = later > earlier ? 0 : idle + 1;
-    later = earlier;
+/** The daily credits of a tenant or a workspace. Each day is read when it is first needed, and only once. */
+export class DailyCredits {
+  readonly #reachedBefore: (daysAgo: number) => number | null;
+  readonly #days: number[] = [];
+  /** Credits reached at the start of the earliest day read; null if there is no reading of it. */
+  #reached: number | null;
+
+  /** `reachedBefore` returns cumulative credits; it is called for one day after the other. */
+  constructor(reachedBefore: (daysAgo: number) => number | null) {
+    this.#reachedBefore = reachedBefore;
+    this.#reached = reachedBefore(0);
   }
-  const began = days.findLastIndex((used) => used > 0);
-  return idle === 0 || began < 0 ? days : days.slice(0, began);
+
+  /** Returns the credits of this many latest days, latest first, back to the first day that was read. */
+  latest(count: number): readonly number[] {
+    while (this.#days.length < count && this.#reached !== null) {
+      const earlier = this.#reachedBefore(this.#days.length + 1);
+      // Withdrawn credits do not count as usage.
+      if (earlier !== null) this.#days.push(Math.max(0, this.#reached - earlier));
+      this.#reached = earlier;
+    }
+    return this.#days.slice(0, count);
+  }
 }
 
-/** Returns the credits of each of the latest days, latest first, back to the first day that was read. */
-export function readAllDays(reachedBefore: (daysAgo: number) => bigint | null, daysBack: number): number[] {
-  const days: number[] = [];
-  let later = reachedBefore(0);
-  for (let day = 0; day < daysBack; day += 1) {
-    const earlier = reachedBefore(day + 1);
-    if (earlier === null || later === null) break;
-    days.push(Math.max(0, Number(later - earlier)));
-    later = earlier;
+/**
+ * Returns the latest days since a pause of four weeks. For a subject without usage before them the incomplete first day
+ * is left out.
+ */
+export function daysSincePause(days: readonly number[]): readonly number[] {
+  let [read, idle] = [0, 0];
+  while (read < days.length && idle < LONGEST_PAUSE) {
+    idle = (days[read] ?? 0) > 0 ? 0 : idle + 1;
+    read += 1;
   }
-  return days;
+  const began = read - idle - 1;
+  return days.slice(0, idle === 0 || began < 0 ? read : began);
 }
 
 /** Credits between two moments, in days before now. */
@@ -67,5 +76,7 @@ export function activeDaysIn(days: readonly number[], from: number, to: number):
 }
 
 export function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
 }

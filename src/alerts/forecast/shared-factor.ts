@@ -1,4 +1,4 @@
-import { activeDaysIn, MIN_ACTIVE_DAYS, type Past, sum, usedBetween } from './past-days.ts';
+import { MIN_ACTIVE_DAYS, type Past, sum, usedBetween } from './past-days.ts';
 import { WEEK_DAYS } from './weekday-profile.ts';
 
 /** A day's factor is the median over at least this many tenants; with fewer it is 1. */
@@ -87,18 +87,16 @@ function lastingFactor(factors: readonly number[]): SharedPart['lasting'] {
 export function sharedFactors(histories: readonly (readonly number[])[]): number[] {
   const length = Math.max(0, ...histories.map((history) => history.length));
   const levels = new Array<number>(length).fill(0);
-  const base = histories.map((history) => [...history]);
+  const tenants = histories.map((history) => ({ days: [...history], activeBy: countActiveDays(history) }));
   const normal: NormalLevel[] = [{ level: 0, lastDay: length }];
   for (let day = length - 1; day >= 0; day -= 1) {
     const hasPast = day < length - MIN_DAYS_READ;
-    const change = medianChangeOf(base, day, hasPast ? 'before' : 'after');
+    const change = medianChangeOf(tenants, day, hasPast ? 'before' : 'after');
     const known = normal.find(({ level, lastDay }) => isNear(change, level) && lastDay - day <= FORGET_AFTER_DAYS);
     const level = known?.level ?? change.level;
     levels[day] = level;
-    for (const [place, history] of histories.entries()) {
-      const own = base[place];
-      if (own !== undefined && day < history.length) own[day] = (history[day] ?? 0) / Math.exp(level);
-    }
+    const factor = Math.exp(level);
+    for (const { days } of tenants) if (day < days.length) days[day] = (days[day] ?? 0) / factor;
     if (known !== undefined) {
       known.lastDay = day;
       normal.splice(normal.indexOf(known), 1);
@@ -139,16 +137,29 @@ function lastingLevel(levels: readonly number[], day: number, level: number): nu
   return near.length < MIN_CHANGED_DAYS ? null : median(near);
 }
 
+interface TenantDays {
+  /** Daily credits, latest first. Each day is divided by its level once that is known. */
+  days: number[];
+  /** For each number of latest days, how many of them had usage. */
+  activeBy: readonly number[];
+}
+
+function countActiveDays(days: readonly number[]): number[] {
+  const activeBy = [0];
+  for (const [day, credits] of days.entries()) activeBy.push((activeBy[day] ?? 0) + (credits > 0 ? 1 : 0));
+  return activeBy;
+}
+
 /**
  * Returns the median change of a day against the weeks before it; for the oldest days, against the weeks after it. 0
  * if fewer than ten tenants have enough history.
  */
-function medianChangeOf(base: readonly (readonly number[])[], day: number, weeks: 'before' | 'after'): DayChange {
+function medianChangeOf(tenants: readonly TenantDays[], day: number, weeks: 'before' | 'after'): DayChange {
   const changes: number[] = [];
-  for (const days of base) {
-    const used = days[day] ?? 0;
+  for (const tenant of tenants) {
+    const used = tenant.days[day] ?? 0;
     // Idle days are left out, because they have no ratio and depend on each tenant's habits.
-    const usual = used <= 0 ? 0 : usualAround(days, day, weeks);
+    const usual = used <= 0 ? 0 : usualAround(tenant, day, weeks);
     if (usual > 0) changes.push(Math.log(used / usual));
   }
   if (changes.length < MIN_TENANTS) return { level: 0, error: 0 };
@@ -158,10 +169,10 @@ function medianChangeOf(base: readonly (readonly number[])[], day: number, weeks
 }
 
 /** Returns the median of the same weekday in the weeks before or after a day; 0 with too little usage around it. */
-function usualAround(days: readonly number[], day: number, weeks: 'before' | 'after'): number {
+function usualAround({ days, activeBy }: TenantDays, day: number, weeks: 'before' | 'after'): number {
   const from = weeks === 'before' ? day + 1 : day - MIN_DAYS_READ;
   const to = from + MIN_DAYS_READ;
-  if (from < 0 || to > days.length || activeDaysIn(days, from, to) < MIN_ACTIVE_DAYS) return 0;
+  if (from < 0 || to > days.length || (activeBy[to] ?? 0) - (activeBy[from] ?? 0) < MIN_ACTIVE_DAYS) return 0;
   const weekday: number[] = [];
   for (let week = 1; week <= USUAL_WEEKS; week += 1) {
     const credits = days[weeks === 'before' ? day + week * WEEK_DAYS : day - week * WEEK_DAYS];

@@ -1,7 +1,7 @@
 import { once } from '../../core/one-at-a-time.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { hasFewActiveDays, isIntermittent } from './intermittent.ts';
-import { DAYS_BACK } from './past-days.ts';
+import { HABIT_DAYS, RATE_DAYS } from './past-days.ts';
 import { sharedFactors } from './shared-factor.ts';
 import type { UsageHistory } from './usage-history.ts';
 
@@ -27,25 +27,31 @@ export class TenantSample {
   }
 
   /** The factor that the tenants share on each day, latest first; see `sharedFactors`. */
-  readonly factors = once((): readonly number[] => sharedFactors(this.#histories().map(({ days }) => days)));
+  readonly factors = once((): readonly number[] =>
+    sharedFactors(this.#members().map(({ daily }) => daily.latest(RATE_DAYS))),
+  );
 
   /** Daily credits of the intermittent tenants of the sample, latest first. */
   readonly intermittent = once((): readonly { tenantKey: number; days: readonly number[] }[] =>
-    this.#histories()
-      .filter(({ days }) => hasFewActiveDays(days))
+    this.#members()
+      .filter(({ daily }) => hasFewActiveDays(daily.latest(RATE_DAYS)))
       .slice(0, MAX_INTERMITTENT)
-      .map(({ tenantKey }) => ({ tenantKey, days: this.#usageHistory.habitDays(tenantKey) }))
+      .map(({ tenantKey, daily }) => ({ tenantKey, days: daily.latest(HABIT_DAYS) }))
       .filter(({ days }) => isIntermittent(days)),
   );
 
-  readonly #histories = once(() =>
-    this.#tenants().map((tenantKey) => ({
-      tenantKey,
-      days: this.#usageHistory.dailyCredits(this.#periodKey, tenantKey, DAYS_BACK),
-    })),
+  readonly #members = once(() =>
+    this.#tenants().map((tenantKey) => ({ tenantKey, daily: this.#usageHistory.daily(this.#periodKey, tenantKey) })),
   );
 
-  #tenants(): number[] {
+  #tenants(): readonly number[] {
+    const samples = this.#usageHistory.sources.kept?.samples;
+    const tenants = samples?.get(this.#periodKey) ?? this.#findTenants();
+    samples?.set(this.#periodKey, tenants);
+    return tenants;
+  }
+
+  #findTenants(): number[] {
     const { connection } = this.#usageHistory.sources;
     const before = this.#periodKey - 1;
     const [first, last] = bounds(connection).get(before) as [number | null, number | null];

@@ -1,21 +1,19 @@
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { once, oncePerKey } from '../../core/one-at-a-time.ts';
-import { periodAt, periodEndMs, periodStartMs } from '../../core/period.ts';
+import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { latestKnown } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, desc, eq, isNotNull, lte, perConnection, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
-import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
+import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
-import { DAYS_BACK, type Past, readAllDays, readDays } from './past-days.ts';
+import { DailyCredits, daysSincePause, HABIT_DAYS, type Past, RATE_DAYS } from './past-days.ts';
 import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
 import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
-
-const HABIT_DAYS = 400;
 
 export interface HistorySources {
   /** The ledger in the state that the rules see. */
@@ -26,15 +24,37 @@ export interface HistorySources {
   kept?: KeptHistory | undefined;
 }
 
-export interface KeptHistory {
-  readings: Readings;
-  runs: RunTimes;
-  /** First periods of tenants. Cleared when a run brings new records. */
-  firstPeriods: Map<number, number | null>;
-}
+/** Values by period and tenant. */
+type ByTenant<V> = Map<number, Map<number, V>>;
 
-export function keepHistory(history: LedgerDb, workspaceKey: number): KeptHistory {
-  return { readings: keptReadings(history), runs: keptRunTimes(history, workspaceKey), firstPeriods: new Map() };
+/** History that a replay keeps in memory between its runs. */
+export class KeptHistory {
+  readonly readings: Readings;
+  readonly runs: RunTimes;
+  readonly firstPeriods = new Map<number, number | null>();
+  /** Credits of a tenant in a period. */
+  readonly credits: ByTenant<bigint> = new Map();
+  /** Daily credits of a tenant before a period. */
+  readonly daysBefore: ByTenant<readonly number[]> = new Map();
+  /** Tenants of the sample of a period. */
+  readonly samples = new Map<number, readonly number[]>();
+
+  constructor(history: LedgerDb, workspaceKey: number) {
+    this.readings = keptReadings(history);
+    this.runs = keptRunTimes(history, workspaceKey);
+  }
+
+  /** Forgets what a run changes, before its rules read the history. */
+  forget({ changed, hasNewRecords }: { changed: Iterable<number>; hasNewRecords: boolean }): void {
+    if (hasNewRecords) {
+      this.firstPeriods.clear();
+      this.samples.clear();
+    }
+    for (const periodKey of changed) {
+      this.credits.delete(periodKey);
+      for (const later of this.daysBefore.keys()) if (later > periodKey) this.daysBefore.delete(later);
+    }
+  }
 }
 
 /** The usage history of tenants. Each reading is one index seek, and each run's time is looked up once. */
@@ -136,7 +156,7 @@ export class UsageHistory {
   }
 
   /** Returns the past of a tenant, or of the whole workspace (null), seen from the open period. */
-  of(periodKey: number, tenantKey: number | null): Past {
+  of(periodKey: number, tenantKey: number | null, daily = this.daily(periodKey, tenantKey)): Past {
     const { nowMs } = this.sources;
     const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
     const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
@@ -145,49 +165,46 @@ export class UsageHistory {
       return then === null ? null : Math.max(0, Number(this.#state(key, tenantKey) - then));
     };
     return {
-      days: readDays(this.#reachedBefore(tenantKey, this.#days(DAYS_BACK)(periodKey))),
+      days: daysSincePause(daily.latest(RATE_DAYS)),
       elapsed: elapsedMs / DAY_MS,
       lengths: months.map(({ startMs, endMs }) => (endMs - startMs) / DAY_MS) as [number, number, number],
       rests: [rest(periodKey - 1), rest(periodKey - 2)],
     };
   }
 
-  /** Credits of each of the latest days of a tenant, latest first, back to the first day that was read. */
-  dailyCredits(periodKey: number, tenantKey: number, daysBack: number): number[] {
-    return readAllDays(this.#reachedBefore(tenantKey, this.#days(daysBack)(periodKey)), daysBack);
+  /** Returns the days of a tenant, or of the whole workspace (null), seen from an open period. */
+  daily(periodKey: number, tenantKey: number | null): DailyCredits {
+    return new DailyCredits(this.#reachedBefore(tenantKey, this.#daysUntilNow(periodKey)));
   }
-
-  /** Returns a tenant's daily credits over more than a year, latest first. Habits show in months, not in weeks. */
-  readonly habitDays = oncePerKey((tenantKey: number): readonly number[] => {
-    const { workspaceKey, nowMs } = this.sources;
-    return this.dailyCredits(periodKeyOf(workspaceKey, periodAt(nowMs)), tenantKey, HABIT_DAYS);
-  });
 
   /**
    * Returns a tenant's daily credits over more than a year before a month, latest first. Days are calendar days, so
    * that all runs of a month see the same ones.
    */
-  daysBeforeMonth(periodKey: number, tenantKey: number): number[] {
-    return readAllDays(this.#reachedBefore(tenantKey, this.#daysOfMonths(periodKey)), HABIT_DAYS);
+  daysBeforeMonth(periodKey: number, tenantKey: number): readonly number[] {
+    return keptValue(this.sources.kept?.daysBefore, { periodKey, tenantKey }, () => {
+      const days = new DailyCredits(this.#reachedBefore(tenantKey, this.#calendarDays(periodKey)));
+      return days.latest(HABIT_DAYS);
+    });
   }
 
   /**
    * Returns a function that gives the credits `daysAgo`, counted from the start of the period of `marks`; negative
-   * before it.
+   * before it. Above 2^53 credits the last digits are rounded, which no forecast needs.
    */
-  #reachedBefore(tenantKey: number | null, { periodKey, marks, ends }: DayMarks): (daysAgo: number) => bigint | null {
+  #reachedBefore(tenantKey: number | null, { periodKey, marks, ends }: DayMarks): (daysAgo: number) => number | null {
     let month: number | null = null;
-    let credits: readonly bigint[] = [];
-    let between = 0n;
+    let credits: readonly number[] = [];
+    let between = 0;
     return (daysAgo) => {
       const mark = marks[daysAgo] ?? null;
       if (mark === null) return null;
       if (mark.periodKey !== month) {
         month = mark.periodKey;
-        credits = this.#creditsBy(month, tenantKey, ends.get(month) ?? []);
-        if (month < periodKey) between += this.#state(month, tenantKey);
+        credits = this.#creditsBy(month, tenantKey, ends.get(month) ?? []).map(Number);
+        if (month < periodKey) between += Number(this.#state(month, tenantKey));
       }
-      return creditsBetween(mark, (place) => credits[place] ?? 0n) - between;
+      return creditsAt(mark, credits) - between;
     };
   }
 
@@ -216,7 +233,7 @@ export class UsageHistory {
   #markOf(periodKey: number, atMs: number): Mark | null {
     const { nowMs } = this.sources;
     const { startMs, endMs } = this.#monthOf(periodKey);
-    const alone = (entryId: number): Mark => ({ periodKey, earlier: entryId, later: null, passed: 0n, whole: 1n });
+    const alone = (entryId: number): Mark => ({ periodKey, earlier: entryId, later: null, passed: 0, whole: 1 });
     if (atMs <= startMs) return alone(NOTHING);
     if (atMs >= nowMs || atMs >= endMs) return alone(NOW);
     const place = this.#moments.placeOf(atMs);
@@ -230,22 +247,20 @@ export class UsageHistory {
       periodKey,
       earlier: earlier.lastEntryId,
       later: later.atMs >= nowMs ? NOW : later.lastEntryId,
-      passed: BigInt(atMs - fromMs),
-      whole: BigInt(toMs - fromMs),
+      passed: atMs - fromMs,
+      whole: toMs - fromMs,
     };
   }
 
-  readonly #days = oncePerKey((daysBack: number) =>
-    oncePerKey((periodKey: number) => this.#daysUntil(periodKey, { daysBack, untilMs: this.sources.nowMs })),
+  readonly #daysUntilNow = oncePerKey((periodKey: number) => this.#daysUntil(periodKey, this.sources.nowMs));
+
+  readonly #calendarDays = oncePerKey((periodKey: number) =>
+    this.#daysUntil(periodKey, this.#monthOf(periodKey).startMs),
   );
 
-  readonly #daysOfMonths = oncePerKey((periodKey: number) =>
-    this.#daysUntil(periodKey, { daysBack: HABIT_DAYS, untilMs: this.#monthOf(periodKey).startMs }),
-  );
-
-  #daysUntil(periodKey: number, { daysBack, untilMs }: { daysBack: number; untilMs: number }): DayMarks {
+  #daysUntil(periodKey: number, untilMs: number): DayMarks {
     const ends = new Map<number, number[]>();
-    const marks = Array.from({ length: daysBack + 1 }, (_, daysAgo) => {
+    const marks = Array.from({ length: HABIT_DAYS + 1 }, (_, daysAgo) => {
       const atMs = untilMs - daysAgo * DAY_MS;
       const mark = this.#markOf(this.#monthAt(periodKey, atMs), atMs);
       if (mark === null) return null;
@@ -268,15 +283,20 @@ export class UsageHistory {
     return this.#knownOf(periodKey, tenantKey)(NOW);
   }
 
+  #readState(periodKey: number, tenantKey: number | null): bigint {
+    if (tenantKey === null) return this.sumOf(periodKey).creditsUsed;
+    const read = () => this.#figures(periodKey, tenantKey)?.credits ?? 0n;
+    return keptValue(this.sources.kept?.credits, { periodKey, tenantKey }, read);
+  }
+
   /** Caches credits by entry for the tenant read last: if runs are rare, many moments share a reading. */
   #knownOf(periodKey: number, tenantKey: number | null): (entryId: number) => bigint {
     if (this.#lastRead.tenantKey !== tenantKey) this.#lastRead = { tenantKey, periods: new Map() };
     const { periods } = this.#lastRead;
-    const read = (entryId: number): bigint => {
-      if (entryId !== NOW) return this.#creditsBy(periodKey, tenantKey, [entryId])[0] ?? 0n;
-      if (tenantKey === null) return this.sumOf(periodKey).creditsUsed;
-      return this.#figures(periodKey, tenantKey)?.credits ?? 0n;
-    };
+    const read = (entryId: number): bigint =>
+      entryId === NOW
+        ? this.#readState(periodKey, tenantKey)
+        : (this.#creditsBy(periodKey, tenantKey, [entryId])[0] ?? 0n);
     const known = periods.get(periodKey) ?? oncePerKey(read);
     periods.set(periodKey, known);
     return known;
@@ -288,6 +308,19 @@ export class UsageHistory {
     const read = tenantKey === null ? entryIds.map(total) : this.#readings(periodKey, tenantKey, entryIds);
     return read.map((credits, place) => (entryIds[place] === NOW ? this.#state(periodKey, tenantKey) : credits));
   }
+}
+
+/** Returns a value that a replay keeps, and makes it when it is first needed. Without a replay each call makes it. */
+function keptValue<V>(
+  kept: ByTenant<V> | undefined,
+  { periodKey, tenantKey }: { periodKey: number; tenantKey: number },
+  make: () => V,
+): V {
+  if (kept === undefined) return make();
+  const ofPeriod = kept.get(periodKey) ?? new Map<number, V>();
+  const value = ofPeriod.get(tenantKey) ?? make();
+  kept.set(periodKey, ofPeriod.set(tenantKey, value));
+  return value;
 }
 
 /** Special entry ids: the present figures, and the time before the first entry. */
@@ -302,8 +335,8 @@ interface Mark {
   periodKey: number;
   earlier: number;
   later: number | null;
-  passed: bigint;
-  whole: bigint;
+  passed: number;
+  whole: number;
 }
 
 /** The ends of days, latest first. `marks` refer to positions in `ends`, the last entries by month. */
@@ -316,7 +349,15 @@ interface DayMarks {
 
 function creditsBetween({ earlier, later, passed, whole }: Mark, creditsBy: (entry: number) => bigint): bigint {
   const before = creditsBy(earlier);
-  return later === null ? before : before + ((creditsBy(later) - before) * passed) / whole;
+  return later === null ? before : before + ((creditsBy(later) - before) * BigInt(passed)) / BigInt(whole);
+}
+
+/** Returns the same as `creditsBetween` as a number. A forecast reads hundreds of days, for which bigints are slow. */
+function creditsAt({ earlier, later, passed, whole }: Mark, credits: readonly number[]): number {
+  const before = credits[earlier] ?? 0;
+  if (later === null) return before;
+  const added = ((credits[later] ?? 0) - before) * passed;
+  return before + (added - (added % whole)) / whole;
 }
 
 const statementsOf = perConnection((connection) => ({

@@ -33,12 +33,13 @@ export const BURSTY = 1;
 /** Computes the weekday weights of a subject and the noise of its days. */
 export function weekdayProfileOf(days: readonly number[]): WeekdayProfile {
   const parts = sharesOfWeeks(days);
-  const usual = Array.from({ length: WEEK_DAYS }, (_, weekday) => usualShare(parts, weekday));
+  const byWeekday = Array.from({ length: WEEK_DAYS }, (_, weekday) => sharesOfWeekday(parts, weekday));
+  const usual = byWeekday.map((shares) => middleMean(shares));
   const total = sum(usual);
   const own = usual.map((part) => (total <= 0 ? 1 : (part * WEEK_DAYS) / total));
   const weights = own.map((weight) => (weight < MIN_WEIGHT ? 0 : weight));
   const even = own.map(() => 1);
-  const counts = days.length >= MIN_DAYS && fitsWeekdays(parts, usual) ? weights : even;
+  const counts = days.length >= MIN_DAYS && fitsWeekdays(parts, byWeekday, usual) ? weights : even;
   return { weights: counts, ...noiseOf(days, counts) };
 }
 
@@ -69,32 +70,51 @@ function sharesOfWeeks(days: readonly number[]): (number | null)[] {
   });
 }
 
-/** Returns the mean of the middle half, so that a burst in one week does not count. */
-function middleMean(values: number[]): number {
-  if (values.length === 0) return 1;
-  const cut = Math.floor(values.length / 4);
-  const middle = values.sort((a, b) => a - b).slice(cut, values.length - cut);
-  return sum(middle) / middle.length;
+interface DayShare {
+  day: number;
+  share: number;
 }
 
-/** Returns a weekday's usual share of its week; `without` leaves out one of its days. */
-function usualShare(parts: readonly (number | null)[], weekday: number, without: number | null = null): number {
-  const own: number[] = [];
+/** Returns the shares that one weekday had of its weeks, ascending. */
+function sharesOfWeekday(parts: readonly (number | null)[], weekday: number): DayShare[] {
+  const shares: DayShare[] = [];
   for (let day = weekday; day < parts.length; day += WEEK_DAYS) {
-    const part = parts[day];
-    if (part != null && day !== without) own.push(part);
+    const share = parts[day];
+    if (share != null) shares.push({ day, share });
   }
-  return middleMean(own);
+  return shares.sort((a, b) => a.share - b.share);
+}
+
+/** Returns the mean of the middle half, so that a burst in one week does not count. `without` leaves out one of the days. */
+function middleMean(ascending: readonly DayShare[], without: number | null = null): number {
+  const count = ascending.length - (without === null ? 0 : 1);
+  if (count === 0) return 1;
+  const cut = Math.floor(count / 4);
+  let [total, place] = [0, 0];
+  for (const { day, share } of ascending) {
+    if (day === without) continue;
+    if (place >= cut && place < count - cut) total += share;
+    place += 1;
+  }
+  return total / (count - 2 * cut);
 }
 
 /** Reports whether days are closer to their weekday than to an average day. */
-function fitsWeekdays(parts: readonly (number | null)[], usual: readonly number[]): boolean {
-  const apart = (partOf: (day: number) => number) =>
-    sum(parts.map((part, day) => (part === null ? 0 : (part - partOf(day)) ** 2)));
+function fitsWeekdays(
+  parts: readonly (number | null)[],
+  byWeekday: readonly (readonly DayShare[])[],
+  usual: readonly number[],
+): boolean {
+  const apart = (partOf: (day: number) => number) => {
+    let squares = 0;
+    for (const [day, part] of parts.entries()) squares += part === null ? 0 : (part - partOf(day)) ** 2;
+    return squares;
+  };
   const most = apart(() => 1) * MAX_UNEXPLAINED_SHARE;
   // The first test is cheap; the second one, which leaves out each day in turn, is slow.
   return (
-    apart((day) => usual[day % WEEK_DAYS] ?? 1) < most && apart((day) => usualShare(parts, day % WEEK_DAYS, day)) < most
+    apart((day) => usual[day % WEEK_DAYS] ?? 1) < most &&
+    apart((day) => middleMean(byWeekday[day % WEEK_DAYS] ?? [], day)) < most
   );
 }
 

@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
-import { and, eq, isNotNull, lt, preparedSql, query } from '../../ledger/store/schema/drizzle.ts';
+import { and, eq, isNotNull, lt, prepared, preparedSql, sql } from '../../ledger/store/schema/drizzle.ts';
 import { dailySummaries } from '../messages/digest.ts';
 import { groupMessages } from '../messages/group.ts';
 import type { MadeMessage, Rendered } from '../messages/message-parts.ts';
@@ -67,33 +67,35 @@ const busyChannels = preparedSql(
   'pluck',
 );
 
+const SECONDS_TO_WAIT = 'round((julianday(due_at) - julianday(scheduled_at)) * 86400, 3)';
+const RESTARTED = `strftime('%Y-%m-%dT%H:%M:%fZ', @at, max(0, ${SECONDS_TO_WAIT}) || ' seconds')`;
+const IS_AHEAD = 'due_at IS NOT NULL AND scheduled_at > @latest';
+const restartDeliveries = preparedSql(
+  `UPDATE deliveries SET due_at = ${RESTARTED}, scheduled_at = @at WHERE ${IS_AHEAD}`,
+);
+const restartNotifications = preparedSql(
+  `UPDATE alert_notified SET due_at = iif(pending IS NULL, @at, ${RESTARTED}), scheduled_at = @at WHERE ${IS_AHEAD}`,
+);
+
 /**
  * Handles waits that were scheduled by a clock that ran ahead: each starts again now, with its original length. A
  * decision that was to be made later is made now.
  */
 function restartWaits(connection: LedgerDb, nowMs: number): void {
-  const { at, latest } = dueMoments(nowMs);
-  const seconds = 'round((julianday(due_at) - julianday(scheduled_at)) * 86400, 3)';
-  const restarted = `strftime('%Y-%m-%dT%H:%M:%fZ', @at, max(0, ${seconds}) || ' seconds')`;
-  for (const [table, dueAt] of [
-    ['deliveries', restarted],
-    ['alert_notified', `iif(pending IS NULL, @at, ${restarted})`],
-  ]) {
-    connection
-      .prepare(
-        `UPDATE ${table} SET due_at = ${dueAt}, scheduled_at = @at WHERE due_at IS NOT NULL AND scheduled_at > @latest`,
-      )
-      .run({ at, latest });
-  }
+  restartDeliveries(connection).run(dueMoments(nowMs));
+  restartNotifications(connection).run(dueMoments(nowMs));
 }
 
+const outdatedDeliveries = prepared((db) => {
+  const isFresh = and(isNotNull(deliveries.dueAt), eq(deliveries.state, 'fresh'));
+  return db
+    .select()
+    .from(deliveries)
+    .where(and(isFresh, lt(deliveries.createdAt, sql.placeholder('before'))));
+});
+
 function dropOutdated(connection: LedgerDb, nowMs: number): void {
-  const isOutdated = and(
-    isNotNull(deliveries.dueAt),
-    eq(deliveries.state, 'fresh'),
-    lt(deliveries.createdAt, isoTime(nowMs - OUTDATED_MS)),
-  );
-  for (const delivery of query(connection).select().from(deliveries).where(isOutdated).all()) {
+  for (const delivery of outdatedDeliveries(connection).all({ before: isoTime(nowMs - OUTDATED_MS) })) {
     moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
   }
 }

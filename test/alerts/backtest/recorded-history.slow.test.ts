@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { backtest } from '../../../src/alerts/backtest/backtest.ts';
 import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
-import { keepHistory } from '../../../src/alerts/forecast/usage-history.ts';
+import { KeptHistory } from '../../../src/alerts/forecast/usage-history.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { openReader } from '../../../src/ledger/store/file/open.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
@@ -237,7 +237,7 @@ function fingerprint({ ledgerPath }: World): string[] {
 function replay(ledger: LedgerDb): Replica {
   const { alerts: rules, lookbackPeriods, settleHours } = workspaceConfig('', { id: WORKSPACE, lookbackPeriods: 1 });
   const history = findHistory(ledger, WORKSPACE);
-  const kept = keepHistory(ledger, history.workspaceKey);
+  const kept = new KeptHistory(ledger, history.workspaceKey);
   const replica = new Replica({ ledger, history, kept, settings: { rules, lookbackPeriods, settleHours } });
   for (const link of recordedLinks(ledger, history)) replica.play(link);
   return replica;

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { forecastOf, trendOf, type UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
-import { type Past, readDays, usedBetween } from '../../../src/alerts/forecast/past-days.ts';
+import {
+  DailyCredits,
+  daysSincePause,
+  type Past,
+  RATE_DAYS,
+  usedBetween,
+} from '../../../src/alerts/forecast/past-days.ts';
 
 const MONTH = 30;
 
@@ -242,7 +248,11 @@ describe('the trend of a month', () => {
 
 describe('the days of a subject', () => {
   const read = (days: readonly number[], unreadFrom = Number.POSITIVE_INFINITY) =>
-    readDays((ago) => (ago >= unreadFrom ? null : BigInt(days.slice(ago).reduce((sum, used) => sum + used, 0))));
+    daysSincePause(
+      new DailyCredits((ago) =>
+        ago >= unreadFrom ? null : days.slice(ago).reduce((sum, used) => sum + used, 0),
+      ).latest(RATE_DAYS),
+    );
 
   it('go back to the first reading, 120 days at most', () => {
     expect(read([3, 2, 1], 3)).toEqual([3, 2]);

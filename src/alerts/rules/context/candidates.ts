@@ -1,8 +1,7 @@
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
-import { count, eq, perConnection, query } from '../../../ledger/store/schema/drizzle.ts';
-import { tenantUsage } from '../../../ledger/store/schema/run-tables.ts';
+import { perConnection, preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { pair } from '../../figures/usage-figures.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
@@ -91,12 +90,14 @@ export function findCandidates(
   }));
 }
 
+const countTenants = preparedSql(
+  'SELECT count(*) FROM (SELECT 1 FROM tenant_usage WHERE period_key = ? LIMIT ?)',
+  'pluck',
+);
+
 /** Reports whether reading all tenants of a period is faster than looking up each changed one. */
 function isMost(connection: LedgerDb, entered: ReturnType<typeof enteredIn>): boolean {
-  const { after, last, afterBefore, lastBefore } = entered;
+  const { period, after, last, afterBefore, lastBefore } = entered;
   const enough = 2 * (last - after + lastBefore - afterBefore);
-  const { tenantKey, periodKey } = tenantUsage;
-  const some = query(connection).select({ tenantKey }).from(tenantUsage).where(eq(periodKey, entered.period));
-  const counted = query(connection).select({ tenants: count() }).from(some.limit(enough).as('some')).get();
-  return (counted?.tenants ?? 0) < enough;
+  return (countTenants(connection).get(period, enough) as number) < enough;
 }

@@ -1,6 +1,6 @@
 import { OrderMemory } from '../../../speed/figure-columns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { eq, prepared, sql } from '../../store/schema/drizzle.ts';
+import { eq, prepared, preparedSql, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
 import { tenantUsage } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
@@ -117,26 +117,29 @@ export function mergeStaged(
   return { counts, changed, sameKeys, complete };
 }
 
+const insertState = `INSERT INTO tenant_usage
+    (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
+  SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
+  FROM usage_entries WHERE entry_id > ? AND entry_id <= ?`;
+const addState = preparedSql(insertState);
+const upsertState = preparedSql(
+  `${insertState} ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
+     request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`,
+);
+
 /** Updates the state with the entries in this id range; `isNew` when it has none of their keys yet. */
 export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolean): void {
-  const upsert = `ON CONFLICT (period_key, tenant_key) DO UPDATE SET credits_used = excluded.credits_used,
-    request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`;
-  const update = connection.prepare(
-    `INSERT INTO tenant_usage
-       (period_key, tenant_key, credits_used, request_count, withdrawn, first_run_key, changed_run_key)
-     SELECT period_key, tenant_key, credits_after, requests_after, kind = ${ENTRY_KINDS.withdrawn}, run_key, run_key
-     FROM usage_entries WHERE entry_id > ? AND entry_id <= ? ${isNew ? '' : upsert}`,
-  );
+  const update = isNew ? addState(connection) : upsertState(connection);
   for (let { after } = ids; after < ids.last; after += ENTRIES_PER_STATEMENT) {
     update.run(after, Math.min(after + ENTRIES_PER_STATEMENT, ids.last));
   }
 }
 
+const ENTRY_SUMS = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
+const countByKind = preparedSql(`SELECT ${ENTRY_SUMS.join(', ')} FROM usage_entries WHERE entry_id > ?`);
+
 /** Adds the number of entries after this one to `counts`, by kind. */
 export function countEntries(connection: LedgerDb, lastEntryIdBefore: number, counts: EntryCounts): void {
-  const sums = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
-  const more = connection
-    .prepare(`SELECT ${sums.join(', ')} FROM usage_entries WHERE entry_id > ?`)
-    .get(lastEntryIdBefore) as EntryCounts;
+  const more = countByKind(connection).get(lastEntryIdBefore) as EntryCounts;
   for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];
 }
