@@ -70,10 +70,11 @@ export interface SystemKind extends KindBase {
   docs: { holds: string };
   /** The part of an alert's cause before the colon; the part after it names a channel, an export or an outlet. */
   causes: Readonly<Record<string, CauseKind>>;
-  /** `ledger`: its alerts are about the whole ledger. Absent: about one workspace. */
-  scope?: 'ledger';
-  /** The workspace cannot be read: several workspaces of one service fail together, and a complete run ends the alert. */
-  stopsReading?: true;
+  /**
+   * `workspace`: its alerts say that a workspace cannot be read; a complete run ends them, and several workspaces of one
+   * service fail together. `ledger`: its alerts are about the whole ledger.
+   */
+  scope: 'workspace' | 'ledger';
   /** Its alerts inhibit system alerts of a lower rank and all alerts about usage. */
   inhibits?: { rank: 1 | 2 };
 }

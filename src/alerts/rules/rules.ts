@@ -54,7 +54,10 @@ export interface SystemRule {
   message: Readonly<Record<string, CauseMessage>>;
 }
 
-/** Every rule by its name. A new rule is a folder, one line here, and its name in `RULES`. */
+/**
+ * Every rule by its name. A new rule is a folder, one line here, and its name in `RULES`: configuration and ledger check
+ * names against that list and cannot import rules. It does not compile while one of the two is missing.
+ */
 export const RULE_TABLE: Readonly<Record<RuleName, UsageRule | SystemRule>> = {
   jump: { type: 'usage', kind: jumpKind, detection: jumpDetection, message: jumpMessage },
   drop: { type: 'usage', kind: dropKind, detection: dropDetection, message: dropMessage },
@@ -123,7 +126,7 @@ export const INHIBITING_RULES: readonly RuleName[] = RULES.filter(
 
 /** Reports whether alerts of a rule mean that a workspace cannot be read. */
 export function stopsReading(name: RuleName): boolean {
-  return systemKind(name)?.stopsReading === true;
+  return systemKind(name)?.scope === 'workspace';
 }
 
 /** Reports whether a rule finds growth: an open month adds to it, and a plan may expect it. */

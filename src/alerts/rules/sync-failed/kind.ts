@@ -20,7 +20,7 @@ export const syncFailedKind: SystemKind = {
   version: 2,
   title: 'failed sync',
   severity: 'critical',
-  stopsReading: true,
+  scope: 'workspace',
   inhibits: { rank: 2 },
   docs: {
     holds: 'a run failed; a fault that may be temporary must occur in two runs in a row. By cause:',

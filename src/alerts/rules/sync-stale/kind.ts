@@ -4,7 +4,7 @@ export const syncStaleKind: SystemKind = {
   version: 1,
   title: 'missing run',
   severity: 'critical',
-  stopsReading: true,
+  scope: 'workspace',
   inhibits: { rank: 1 },
   docs: {
     holds:
