@@ -164,7 +164,7 @@ function moneyOfAll(
     currency = more.currency;
     change += more.amountMinor - less.amountMinor;
   }
-  return currency === null ? null : stakeMoney(change, currency);
+  return currency === null ? null : stakeMoney(change, { currency, isGrowth: true });
 }
 
 function toPredecessor(connection: LedgerDb, { tenantKey, daily, newDaily, lastDay }: PredecessorTenant): Predecessor {
@@ -219,10 +219,15 @@ export function moneyAtStake(
 ): StakeMoney | null {
   const [more, less] = [price(likely), price(compared)];
   if (more === null || less === null) return null;
-  return stakeMoney(more.amountMinor - less.amountMinor, more.currency);
+  return stakeMoney(more.amountMinor - less.amountMinor, { currency: more.currency, isGrowth: likely > compared });
 }
 
-function stakeMoney(change: bigint, currency: string): StakeMoney {
+/** Returns null where the price moves against the credits, as where a volume discount begins: no words fit both. */
+function stakeMoney(
+  change: bigint,
+  { currency, isGrowth }: { currency: string; isGrowth: boolean },
+): StakeMoney | null {
+  if (isGrowth ? change < 0n : change > 0n) return null;
   const amountMinor = change < 0n ? -change : change;
   return { amount: formatMinor(amountMinor, currency), amount_minor: amountMinor, currency };
 }

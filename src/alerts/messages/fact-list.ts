@@ -2,7 +2,7 @@ import { addPeriods } from '../../core/period.ts';
 import { findsGrowth, usageKind } from '../rules/rules.ts';
 import type { DailyUsage, Facts, StakeMoney, TenantsEvidence } from './facts/facts.ts';
 import { amountWords, grouped, named, signed } from './facts/names.ts';
-import { growthCauses, isOpenMonth, limitOf } from './facts/phrases.ts';
+import { growthCauses, isOpenMonth, limitOf, rateChange } from './facts/phrases.ts';
 
 /** One fact about an alert: a label and its value in words. */
 export interface Fact {
@@ -22,7 +22,7 @@ export function alertFacts(facts: Facts): Fact[] {
     ['Requests', requests === null ? null : pairWords(facts, requests)],
     ['Limit', thresholdWords(facts)],
     ['Forecast', projection === null ? null : forecastFact(facts, projection)],
-    ['Since', usage === null || usage.since === null ? null : rateChangeWords(usage)],
+    ['Since', rateChangeWords(facts)],
     ['A day', usage === null || usage.since !== null ? null : rateWords(facts, usage)],
     ['Same point', usage === null || projection === null ? null : samePointWords(facts, usage)],
     ['Share', shareWords(facts)],
@@ -102,8 +102,10 @@ function moneyWords({ period }: Facts, money: StakeMoney): string {
   return `${amountWords(money)} at the prices of ${period}`;
 }
 
-function rateChangeWords({ since, usual_daily_credits, recent_daily_credits }: DailyUsage): string {
-  return `${since}: ${grouped(recent_daily_credits ?? 0n)} credits a day, ${grouped(usual_daily_credits ?? 0n)} before`;
+function rateChangeWords(facts: Facts): string | null {
+  const change = rateChange(facts);
+  if (change === null) return null;
+  return `${change.since}: ${grouped(change.now)} credits a day, ${grouped(change.before)} before`;
 }
 
 function rateWords({ period }: Facts, { usual_daily_credits, recent_daily_credits }: DailyUsage): string | null {

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
+import { alertFacts } from '../../../src/alerts/messages/fact-list.ts';
 import { groupText, largestWords, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { testPayload } from '../../../src/alerts/messages/test-message.ts';
@@ -113,6 +114,63 @@ describe('a message', () => {
   ])('names causes that explain a quarter of the growth: from 100 to %d requests', (requests, cause) => {
     expect(read({ current: { credits: 16_000n, requests } })[2]).toBe(cause);
   });
+
+  it.each([
+    ['rose and explains the growth', { usual_daily_credits: 350n, recent_daily_credits: 1_500n }, true],
+    ['fell, in a month that grows', { usual_daily_credits: 302n, recent_daily_credits: 284n }, false],
+    // Six and a half days with 230 credits more are 1,495 of 6,000: just less than a quarter.
+    ['rose too little', { usual_daily_credits: 350n, recent_daily_credits: 580n }, false],
+    ['rose just enough', { usual_daily_credits: 350n, recent_daily_credits: 581n }, true],
+  ])('names a change of daily usage where it %s', (_what, rates, isNamed) => {
+    const evidence = { ...EVIDENCE, daily_usage: { ...DAILY_USAGE, ...rates } };
+    const facts = jumpFacts({ ...MARCH, evidence });
+    expect(read({ evidence }).join(' ').includes('Since 14 March')).toBe(isNamed);
+    expect(alertFacts(buildNotification(facts)).some(({ label }) => label === 'Since')).toBe(isNamed);
+  });
+
+  it('of a forecast compares a change of daily usage with the growth until the end of the month', () => {
+    const likely = { level: 'likely', current: { credits: 5_000n, requests: 50n } } as const;
+    const since = (recent: bigint) => {
+      const daily_usage = { ...DAILY_USAGE, recent_daily_credits: recent };
+      return read({ ...likely, evidence: { ...EVIDENCE, daily_usage, projection: projectionOf(28_000n) } })[1];
+    };
+    // Eighteen days with 250 credits more are a quarter of 18,000.
+    expect(since(600n)).toContain('Since 14 March: 600 a day, before: 350.');
+    expect(since(599n)).not.toContain('Since');
+  });
+
+  it.each([
+    [
+      'drop',
+      { current: { credits: 9_000n, requests: 9n }, threshold: 5_000n },
+      ['9,000 credits in March, down 10%', ''],
+    ],
+    ['drop', { current: { credits: 11_000n, requests: 9n }, threshold: 5_000n }, ['11,000 credits in March', '']],
+    [
+      'regression',
+      { current: { credits: 10_000n, requests: 9n } },
+      ['lost credits of March are back, 10,000 credits', 'They were lost more than once'],
+    ],
+    [
+      'restatement',
+      { current: { credits: 10_000n, requests: 9n } },
+      ['settled March is unchanged again, 10,000 credits', 'It changed more than once'],
+    ],
+    [
+      'withdrawn',
+      { current: { credits: 12_000n, requests: 9n } },
+      ['listed again in March, 12,000 credits', 'It was missing more than once'],
+    ],
+  ] as const)(
+    'of a %s does not contradict figures that were corrected while it is open',
+    (rule, changes, [title, more]) => {
+      const evidence = { ...EVIDENCE, at_stake_money: MONEY };
+      const [first, ...lines] = read({ rule, evidence, ...changes });
+      expect(first).toBe(`acme (ws-123): ${title}`);
+      expect(lines.join(' ')).toContain(more);
+      expect(lines.join(' ')).not.toMatch(/Alerts at|lost credits cost|These credits cost/);
+    },
+  );
 
   it('names no cause where the requests of before are unknown', () => {
     expect(read({ previous: { credits: 10_000n, requests: 0n } })).toHaveLength(2);

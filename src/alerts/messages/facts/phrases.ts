@@ -1,4 +1,5 @@
-import { addPeriods, periodEndMs } from '../../../core/period.ts';
+import { DAY_MS } from '../../../core/durations.ts';
+import { addPeriods, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import { splitChange } from '../../figures/change-split.ts';
 import type { Facts } from './facts.ts';
 import { dateName, grouped, listed, monthName, named, roundedForecast, shortened } from './names.ts';
@@ -114,23 +115,55 @@ export function soFarWords(facts: Facts): string {
   return `${grouped(used)} so far, ${grouped(times)}x the same point in ${monthName(previous_period, created_at)}.`;
 }
 
-/** Returns the latest lasting change of daily usage, with the rate before and after it. */
-export function sinceWords({ evidence, created_at }: Facts): string {
-  const { since = null, usual_daily_credits, recent_daily_credits } = evidence.daily_usage ?? {};
-  if (since === null) return '';
-  const [now, before] = [recent_daily_credits ?? 0n, usual_daily_credits ?? 0n];
-  return `Since ${dateName(since, created_at)}: ${grouped(now)} a day, before: ${grouped(before)}.`;
-}
-
-/** A cause is named if it explains at least a quarter of the growth. */
+/** A cause is named if it explains at least a quarter of the change. */
 const MIN_CAUSE_PARTS = 4n;
 
+/** Returns the credits of the month: the forecast of an open month, otherwise the used credits. */
+function expectedOf({ credits, evidence }: Facts): bigint {
+  return BigInt(evidence.projection?.credits ?? credits?.current ?? 0n);
+}
+
+/** A lasting change of the daily credits. */
+interface RateChange {
+  /** The first day with the new rate, `YYYY-MM-DD`. */
+  since: string;
+  before: bigint;
+  now: bigint;
+}
+
+/**
+ * Returns the latest lasting change of daily usage if it explains at least a quarter of the month's change. Null if there
+ * is none, and if usage fell in a month that grows or rose in a month that falls.
+ */
+export function rateChange(facts: Facts): RateChange | null {
+  const { evidence, credits, period, read_at, created_at } = facts;
+  const { since = null, usual_daily_credits, recent_daily_credits } = evidence.daily_usage ?? {};
+  if (since === null || period === null || credits === null) return null;
+  const [now, before] = [BigInt(recent_daily_credits ?? 0n), BigInt(usual_daily_credits ?? 0n)];
+  const isWhole = evidence.projection !== null || !isOpenMonth(facts);
+  const toMs = isWhole ? periodEndMs(period) : Date.parse(read_at ?? created_at);
+  const days = (toMs - Math.max(Date.parse(since), periodStartMs(period))) / DAY_MS;
+  const explained = Number(now - before) * days;
+  const change = Number(expectedOf(facts) - BigInt(credits.previous));
+  const isCause = explained * change > 0 && Math.abs(explained) * Number(MIN_CAUSE_PARTS) >= Math.abs(change);
+  return isCause ? { since, before, now } : null;
+}
+
+/** Names the change of daily usage that explains the month's change; empty without one. */
+export function sinceWords(facts: Facts): string {
+  const change = rateChange(facts);
+  if (change === null) return '';
+  const { since, now, before } = change;
+  return `Since ${dateName(since, facts.created_at)}: ${grouped(now)} a day, before: ${grouped(before)}.`;
+}
+
 /** Names the causes of growth: more requests, more credits per request, or both. Empty without growth. */
-export function growthCauses({ credits, requests, evidence }: Facts): ('requests' | 'each')[] {
+export function growthCauses(facts: Facts): ('requests' | 'each')[] {
+  const { credits, requests } = facts;
   if (credits === null || requests === null || credits.current <= 0n) return [];
   const [current, asked] = [BigInt(credits.current), BigInt(requests.current)];
   // The forecast of an incomplete month shows its causes.
-  const expected = BigInt(evidence.projection?.credits ?? current);
+  const expected = expectedOf(facts);
   const split = splitChange(
     { credits: BigInt(credits.previous), requests: BigInt(requests.previous) },
     { credits: expected, requests: (asked * expected) / current },

@@ -13,10 +13,12 @@ export const dropMessage: UsageMessage = {
       };
     }
     const change = credits?.change_percent ?? null;
-    const down = change === null || current < 0n ? '' : `, down ${grouped(-change)}%`;
+    const down = change === null || change >= 0 || current < 0n ? '' : `, down ${grouped(-change)}%`;
+    // Corrected figures may lie a little above the threshold while the alert is open.
+    const limit = threshold === null || current > threshold ? '' : `Alerts at ${grouped(threshold)} or less.`;
     return {
       title: `${used} credits in ${month}${down}`,
-      figures: [baselineWords(facts), `Alerts at ${grouped(threshold ?? 0n)} or less.`, settled(facts)],
+      figures: [baselineWords(facts), limit, settled(facts)],
     };
   },
   ended(facts) {

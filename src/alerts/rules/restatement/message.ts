@@ -6,6 +6,12 @@ export const restatementMessage: UsageMessage = {
   found(facts) {
     const { month, used, previous, current } = heads(facts);
     const isClosed = facts.level === 'settled';
+    if (current === previous) {
+      return {
+        title: `${isClosed ? 'closed' : 'settled'} ${month} is unchanged again, ${used} credits`,
+        figures: ['It changed more than once, so the alert ends after a week without a change.'],
+      };
+    }
     return {
       title: `${isClosed ? 'closed' : 'settled'} ${month} changed by ${signed(current - previous)} to ${used} credits`,
       figures: [

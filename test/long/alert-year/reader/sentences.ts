@@ -259,6 +259,24 @@ export const SENTENCES: readonly Sentence[] = [
       same('what it had', numberOf(said.was), -(truth.changes(tenant ?? '', month).at(-1)?.by ?? 0)),
     ];
   }),
+  of(['regression'], `${WHO}lost credits of {month:m} are back, {n} credits\\.`, (read) => {
+    const last = read.truth.changes(read.tenant ?? '', read.month).at(-1);
+    return [...subject(read), isSo('they are back', last !== undefined && last.by > 0)];
+  }),
+  of(['restatement'], `${WHO}{how:text} {month:m} is unchanged again, {n} credits\\.`, (read) => {
+    const { truth, tenant, month, said } = read;
+    const was = said.how === 'closed' || said.how === 'settled' ? truth.stated(tenant ?? '', month, said.how) : null;
+    return [...subject(read), same('the figure of then', truth.credits(tenant, month), was)];
+  }),
+  of(['withdrawn'], `${WHO}listed again in {month:m}, {n} credits\\.`, (read) => [
+    ...subject(read),
+    isSo('it is listed', !read.truth.isWithdrawn(read.tenant ?? '', read.month)),
+  ]),
+  of(
+    ['regression', 'restatement', 'withdrawn'],
+    '(?:They were lost|It changed|It was missing) more than once, so the alert ends after a week without a change\\.',
+    () => [],
+  ),
 
   // Ends.
   of(JUMPS, `${WHO}{month:m} jump closed, forecast ${FORECAST} credits, limit {limit:n}\\.`, (read) => [
