@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
-import { unroutedRules } from '../../src/alerts/pipeline/route.ts';
+import { unroutedRules } from '../../src/alerts/pipeline/unrouted-rules.ts';
 import type { ChannelConfig } from '../../src/config/channel-types.ts';
 import type { Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';

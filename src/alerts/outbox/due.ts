@@ -2,7 +2,12 @@ import { isoTime } from '../../core/clock.ts';
 import { CLOCK_SLACK_MS } from '../../core/stored-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
-import { ALL_CHANNELS } from './pending.ts';
+
+/**
+ * Channel name of the row for all channels without a row of their own: the alert's baseline. Its `due_at` makes every
+ * channel decide again.
+ */
+export const ALL_CHANNELS = '*';
 
 /**
  * SQL condition for due rows. Rows scheduled by a clock that ran ahead count as due. `@at` is now; `@latest` is the

@@ -11,10 +11,9 @@ import type { NotifyContext } from '../pipeline/notify-context.ts';
 import type { Notifying } from '../pipeline/route.ts';
 import { AlertBook } from '../state/alert-book.ts';
 import { moveDelivery } from './deliveries.ts';
-import { dueMoments } from './due.ts';
+import { ALL_CHANNELS, dueMoments } from './due.ts';
 import type { DueNotification } from './notify-channels.ts';
 import { notificationsDue } from './notify-channels.ts';
-import { ALL_CHANNELS } from './pending.ts';
 
 /** Decides about all alerts for which something is due on these channels. Returns the notifications to send now. */
 export function evaluateDue(

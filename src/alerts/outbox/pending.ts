@@ -3,12 +3,7 @@ import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
 import { placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { LastNotification } from '../pipeline/decide.ts';
 import { NOTHING_PENDING, type PendingNotification } from '../pipeline/schedule.ts';
-
-/**
- * Channel name of the row for all channels without a row of their own: the alert's baseline. Its `due_at` makes every
- * channel decide again.
- */
-export const ALL_CHANNELS = '*';
+import { ALL_CHANNELS } from './due.ts';
 
 type NotifiedRow = typeof alertNotified.$inferSelect;
 

@@ -4,7 +4,6 @@ import { createSlotFinder, type SlotSpan } from '../../core/cron.ts';
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { UTC } from '../../core/time-zone.ts';
-import { RULE_TABLE } from '../rules/rules.ts';
 
 /** A channel with its routing; plain data, because it crosses threads. */
 export interface ChannelRoute extends RouteConfig {
@@ -84,24 +83,4 @@ export function summarySlot({ digestHour, timezone }: Pick<ChannelRoute, 'digest
   // Each day has this hour; if the clock skips it, the next existing time counts.
   if (span === null) throw new Error(`no daily summary at ${key}`);
   return { latestMs: span.slotMs, nextMs: span.nextMs };
-}
-
-/**
- * Returns the rules, by severity, that no channel takes in a workspace. Channels that are limited to some tenants do
- * not count.
- */
-export function unroutedRules(
-  routes: readonly ChannelRoute[],
-  workspaceId: string,
-): { severity: Severity; rules: RuleName[] }[] {
-  return SEVERITIES.map((severity) => ({
-    severity,
-    rules: RULES.filter(
-      (rule) =>
-        ['both', severity].includes(RULE_TABLE[rule].kind.severity) &&
-        !routes.some(
-          (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),
-        ),
-    ),
-  })).filter(({ rules }) => rules.length > 0);
 }

@@ -1,4 +1,5 @@
-import { channelsOf, routesOf, unroutedRules } from '../../alerts/pipeline/route.ts';
+import { channelsOf, routesOf } from '../../alerts/pipeline/route.ts';
+import { unroutedRules } from '../../alerts/pipeline/unrouted-rules.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { type CronSchedule, timesAfter } from '../../core/cron.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { routesOf, summarySlot, takes, unroutedRules } from '../../../src/alerts/pipeline/route.ts';
+import { routesOf, summarySlot, takes } from '../../../src/alerts/pipeline/route.ts';
+import { unroutedRules } from '../../../src/alerts/pipeline/unrouted-rules.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
 
 const ROUTE = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' as const };
