@@ -104,8 +104,12 @@ export async function startLargeDaemon(size: LedgerSize): Promise<LargeDaemon> {
   const watch = (path: string, question: Question = {}) => ask(path, { ...question, headers });
   const sync = async (): Promise<number> => {
     const before = await lastRun(watch);
-    await watch(`/api/v1/workspaces/${BUSY.id}/sync`, { method: 'POST' });
-    for (;;) {
+    for (let isQueued = false; ; ) {
+      // The job of the previous run ends shortly after it, and takes requests until then.
+      if (!isQueued) {
+        const { text } = await watch(`/api/v1/workspaces/${BUSY.id}/sync`, { method: 'POST' });
+        isQueued = JSON.parse(text).state === 'queued';
+      }
       const run = await lastRun(watch);
       if (run !== null && run.run_id !== before?.run_id && run.finished_at !== null) {
         if (run.status !== 'applied') throw new Error(`the run failed: ${JSON.stringify(run)}`);
