@@ -22,7 +22,7 @@ export const idText = z
   .string()
   .min(1)
   .max(1024)
-  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'has characters that no id has');
+  .refine((text) => text.isWellFormed(), 'is not valid Unicode');
 
 const MAX_NOTE_CHARACTERS = 500;
 

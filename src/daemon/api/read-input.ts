@@ -32,7 +32,7 @@ export function inputReader(
     const { limit, cursor, format: _format, ...query } = request.query as Record<string, unknown>;
     const isList = operation.kind === 'list';
     const given: Record<string, unknown> = {};
-    const texts = { ...query, ...(isList ? {} : definedFields({ limit, cursor })), ...(request.params as object) };
+    const texts = { ...query, ...(isList ? {} : definedFields({ limit, cursor })), ...pathFields(request.params) };
     for (const [field, text] of Object.entries(texts)) given[field] = fieldValue(text, kinds.get(field));
     if (form !== null) Object.assign(given, withoutFields(formValues(form, kinds), texts));
     else if (isFieldGroup(request.body)) Object.assign(given, withoutFields(request.body, texts));
@@ -44,6 +44,14 @@ export function inputReader(
     const input = parseInput(operation, given, PATH);
     return { input, page: isList ? pageInputOf({ limit, cursor }) : { limit: DEFAULT_LIMIT, cursor: null } };
   };
+}
+
+/**
+ * Returns the fields of the path. One that is left empty may be given in the query or the body, because clients change a
+ * path with the ids `.` and `..`.
+ */
+function pathFields(params: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(params as object).filter(([, text]) => text !== ''));
 }
 
 /** Checks the fields of an operation. Throws `bad_request`, which names each field that cannot be used. */
