@@ -1,10 +1,8 @@
-import type { KeyObject } from 'node:crypto';
 import { resolve } from 'node:path';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import { expectCheckpoints, expectHead } from '../../ledger/audit/anchor/check-anchors.ts';
-import { keyFileOf, MISSING_CHECKPOINTS_REMEDY, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import type { Check } from '../../ledger/audit/verify/fault.ts';
+import type { Anchors } from '../../ledger/audit/anchor/check-anchors.ts';
+import { keyFileOf, MISSING_CHECKPOINTS_REMEDY } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { verifyFile } from '../../operations/system/verify-ledger.ts';
@@ -46,8 +44,8 @@ interface VerifiedFile {
 }
 
 async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOptions): Promise<void> {
-  const { checks, confirmations } = anchorChecks(cli.io.cwd, options, publicKeyOf(file.keyFile));
-  const record = await verifyFile(file, checks);
+  const anchors = readAnchors(cli.io.cwd, options);
+  const { record, isSigned } = await verifyFile(file, anchors);
   const { faults, runs, entries, keys, head_digest, checkpoint_key: key, checkpoints_lost: lost } = record;
   if (!record.ok) cli.exitCode = EXIT.fault;
   const counts = `${counted(runs, 'applied run')}, ${counted(entries, 'entry', 'entries')}, ${counted(keys, 'key')}`;
@@ -60,36 +58,29 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
     `head digest ${head_digest ?? 'unknown'}`,
     key === null ? null : `checkpoint key ${key}`,
     lost === null ? null : `notice: ${inertText(lost)}`,
-    ...(faults.some(({ check }) => check === 'anchor') ? [] : confirmations),
+    ...(faults.some(({ check }) => check === 'anchor') ? [] : confirmationsOf(anchors, isSigned)),
   ]);
   if (cli.json) return;
   if (lost !== null) cli.note(`Remedy: ${MISSING_CHECKPOINTS_REMEDY}.`);
   if (!record.ok) cli.note('Keep this file for the investigation, and restore the ledger from a backup.');
 }
 
-/** Builds a check for each digest or checkpoint file that the options name, with the line to print when it passes. Throws UsageError. */
-function anchorChecks(
-  cwd: string,
-  options: VerifyOptions,
-  localKey: KeyObject | null,
-): { checks: Check[]; confirmations: string[] } {
-  const { expectHead: digest, checkpoint: file } = options;
-  const checks: Check[] = [];
-  const confirmations: string[] = [];
-  if (digest !== undefined) {
-    checks.push(expectHead(parseDigest(digest, '--expect-head')));
-    confirmations.push('the chain contains the expected head');
-  }
-  if (file !== undefined) {
-    const lines = readCheckpoints(cwd, file);
-    const key = options.checkpointKey === undefined ? localKey : parseCheckpointKey(options.checkpointKey);
-    checks.push(expectCheckpoints(lines, key));
-    const signed = key === null ? 'signatures not checked: no key' : 'signed';
-    confirmations.push(
-      `${counted(lines.length, 'checkpoint')} ${lines.length === 1 ? 'matches' : 'match'} the chain (${signed})`,
-    );
-  }
-  return { checks, confirmations };
+/** Reads the anchors that the options name. Throws UsageError. */
+function readAnchors(cwd: string, { expectHead, checkpoint, checkpointKey }: VerifyOptions): Anchors {
+  return {
+    head: expectHead === undefined ? undefined : parseDigest(expectHead, '--expect-head'),
+    checkpoints: checkpoint === undefined ? undefined : readCheckpoints(cwd, checkpoint),
+    checkpointKey: checkpointKey === undefined ? undefined : parseCheckpointKey(checkpointKey),
+  };
+}
+
+/** Returns a line for each kind of anchor that the ledger agrees with. */
+function confirmationsOf({ head, checkpoints }: Anchors, isSigned: boolean): string[] {
+  const lines = head === undefined ? [] : ['the chain contains the expected head'];
+  if (checkpoints === undefined) return lines;
+  const count = checkpoints.length;
+  const signed = isSigned ? 'signed' : 'signatures not checked: no key';
+  return [...lines, `${counted(count, 'checkpoint')} ${count === 1 ? 'matches' : 'match'} the chain (${signed})`];
 }
 
 function faultPlace({ run_id, entry_id }: { run_id: string | null; entry_id: number | null }): string {

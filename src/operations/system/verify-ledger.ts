@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { type Anchors, anchorChecks } from '../../ledger/audit/anchor/check-anchors.ts';
 import { formatKey, keyFileOf, missingCheckpoints, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
-import type { Check } from '../../ledger/audit/verify/fault.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { document } from '../operation.ts';
@@ -30,25 +30,37 @@ export const verifyLedger = document({
   details:
     'Recomputes every figure and the digest chain, which takes seconds to minutes. Use it only when somebody doubts the ledger.',
   role: 'read',
-  input: z.strictObject({}),
+  input: z.strictObject({
+    expect_head: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, 'expected the 64 hexadecimal digits of a head')
+      .transform((digest) => digest.toLowerCase())
+      .optional()
+      .describe('a head digest stored elsewhere that the chain must contain'),
+  }),
   output,
   http: { method: 'GET', path: '/verification' },
   command: 'verify',
   isSlow: true,
-  run({ connection, context }) {
+  async run({ connection, context }, { expect_head: head }) {
     const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
-    return verifyFile({ path, connection, keyFile: checkpointKeyFile });
+    const { record } = await verifyFile({ path, connection, keyFile: checkpointKeyFile }, { head });
+    return record;
   },
 });
 
-/** Verifies an open ledger and, with `checks`, that it agrees with what was stored elsewhere. */
+/**
+ * Verifies an open ledger, and that it agrees with what was stored elsewhere. `isSigned` is false if no key was found to check
+ * the signatures of checkpoints with.
+ */
 export async function verifyFile(
   { path, connection, keyFile }: { path: string; connection: LedgerDb; keyFile: string },
-  checks: readonly Check[] = [],
-): Promise<z.output<typeof output>> {
+  anchors: Anchors,
+): Promise<{ record: z.output<typeof output>; isSigned: boolean }> {
   const key = publicKeyOf(keyFile);
+  const { checks, isSigned } = anchorChecks(anchors, key);
   const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
-  return {
+  const record = {
     ok: faults.length === 0,
     runs,
     entries,
@@ -58,4 +70,5 @@ export async function verifyFile(
     checkpoints_lost: faults.length > 0 ? null : missingCheckpoints(connection, path, keyFile),
     faults: faults.map(({ check, runId, entryId, message }) => ({ check, run_id: runId, entry_id: entryId, message })),
   };
+  return { record, isSigned };
 }

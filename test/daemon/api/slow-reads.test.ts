@@ -95,6 +95,20 @@ it('rows that take long are read between other requests, on a connection of thei
   for (const [scope] of run.mock.calls) expect(scope.connection).not.toBe(context.reader().connection);
 });
 
+it('a verification checks a head that was stored elsewhere', async () => {
+  const { ask } = await serveApi(await worldOfOperations());
+  const head: string = (await ask('/v1/head')).json.snapshot.head_digest;
+  const found = await ask(`/v1/verification?expect_head=${head.toUpperCase()}`);
+  expect(found.json).toMatchObject({ ok: true, faults: [] });
+  const other = await ask(`/v1/verification?expect_head=${'f'.repeat(64)}`);
+  expect(other.json).toMatchObject({ ok: false, faults: [{ check: 'anchor' }] });
+  const refused = await ask('/v1/verification?expect_head=9d67');
+  expect([refused.status, refused.json.errors]).toEqual([
+    400,
+    [{ field: 'expect_head', message: 'expected the 64 hexadecimal digits of a head' }],
+  ]);
+});
+
 it('an error of the thread is a problem with its code and hint', async () => {
   const { ask } = await serveApi(await worldOfOperations());
   const answer = await ask('/v1/periods/2026-02?workspace=ws-9');

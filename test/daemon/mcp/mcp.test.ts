@@ -147,7 +147,7 @@ describe('an answer of MCP', () => {
       ['usage_list', { cursor: 'x' }, 'bad_cursor'],
       ['usage_list', { cursor: 7 }, 'bad_request'],
       ['alerts_show', { alert_id: 'alert_0' }, 'unknown_alert'],
-      ['alerts_show', { alert_id: 'a\0b' }, 'bad_request'],
+      ['alerts_show', { alert_id: 'a\0b' }, 'unknown_alert'],
       ['tenants_show', {}, 'bad_request'],
       ['tenants_show', { tenant_id: 'acme', cursor: 'x' }, 'bad_cursor'],
       ['statements_list', { period: '2026-01' }, 'usage'],

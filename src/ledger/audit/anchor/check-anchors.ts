@@ -7,6 +7,28 @@ import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
 import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
+/** What was stored elsewhere, which the ledger must agree with. Each is optional. */
+export interface Anchors {
+  /** A digest that the chain must contain. */
+  head?: string | undefined;
+  /** Lines of a checkpoint log. */
+  checkpoints?: readonly string[] | undefined;
+  /** The key that must have signed the checkpoints; the local key if it is absent. */
+  checkpointKey?: KeyObject | undefined;
+}
+
+/** Returns a check for each anchor. `isSigned` is false if there is no key to check signatures with. */
+export function anchorChecks(
+  { head, checkpoints, checkpointKey }: Anchors,
+  localKey: KeyObject | null,
+): { checks: Check[]; isSigned: boolean } {
+  const key = checkpointKey ?? localKey;
+  const checks: Check[] = [];
+  if (head !== undefined) checks.push(expectHead(head));
+  if (checkpoints !== undefined) checks.push(expectCheckpoints(checkpoints, key));
+  return { checks, isSigned: key !== null };
+}
+
 /** Checks that the chain contains a link with a digest kept elsewhere: then nothing up to that link was rewritten. */
 export function expectHead(digest: string): Check {
   return (connection) => {
