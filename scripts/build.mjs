@@ -41,6 +41,7 @@ const STAND_INS = [
 const STYLE_SHEETS = {
   'console.css': ['look/base.css', 'reports/page/report.css', 'daemon/console/assets/console.css'],
   'report.css': ['look/base.css', 'reports/page/report.css'],
+  'statement.css': ['look/base.css', 'reports/statement/statement.css'],
 };
 /** A module that at least this many entries and commands use goes into one shared chunk: Node resolves, reads and links each file separately. */
 const MIN_USERS_OF_SHARED_CHUNK = 16;
@@ -48,6 +49,8 @@ const MIN_USERS_OF_SHARED_CHUNK = 16;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const src = join(root, 'src');
 const dist = join(root, 'dist');
+/** Replaces `preact` in the script of a statement's page. */
+const PAGE_PREACT = join(root, 'scripts', 'stand-ins', 'preact-elements.mjs');
 
 rmSync(dist, { recursive: true, force: true });
 if (compileTypes()) {
@@ -110,7 +113,9 @@ async function writePageScript() {
   const { output } = await build({
     input: join(src, 'reports', 'statement', 'prove-page.ts'),
     platform: 'browser',
-    output: { format: 'iife' },
+    plugins: [{ name: 'stand-in', resolveId: (source) => (source === 'preact' ? PAGE_PREACT : null) }],
+    transform: { define: { STATEMENT_STYLE: JSON.stringify(styleSheet(STYLE_SHEETS['statement.css'])) } },
+    output: { format: 'iife', minify: true },
     write: false,
     logLevel: 'warn',
   });

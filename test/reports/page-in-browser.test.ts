@@ -5,8 +5,10 @@ import { describe, expect, test } from 'vitest';
 import type { BilledLine } from '../../src/billing/statement/billed.ts';
 import { statementDocument } from '../../src/billing/statement/document.ts';
 import { ChartBox } from '../../src/reports/page/chart-card.tsx';
+import { monthEndDocument } from '../../src/reports/page/month-end-document.tsx';
 import { reportDocument } from '../../src/reports/page/report-document.tsx';
-import { statementHtml } from '../../src/reports/statement/statement-html.ts';
+import type { MonthEnd } from '../../src/reports/queries/month-end-record.ts';
+import { statementPage } from '../../src/reports/statement/statement-page.tsx';
 import { browserOfFile } from '../support/browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { AT, HOSTILE, LARGE, lookAt } from './looked-at-page.ts';
@@ -42,6 +44,53 @@ const STATEMENT = statementDocument({
   ],
 });
 
+const NAMES = { count: 9, first: [HOSTILE, HOSTILE] };
+const MONTH_END: MonthEnd = {
+  period: '2026-02',
+  at: AT,
+  ready: false,
+  sound: false,
+  faults: 2,
+  head_digest: 'a'.repeat(64),
+  workspaces: [
+    {
+      workspace_id: HOSTILE,
+      state: 'blocked',
+      reconciled: 'no',
+      read_at: AT,
+      unchanged_since: AT,
+      settled: false,
+      tenants: 3,
+      credits_used: LARGE,
+      unnamed: NAMES,
+      unpriced: NAMES,
+      corrections: { tenants: 1, amounts: [] },
+      amounts: [{ currency: 'EUR', amount: '92233720368547758.07', previous_amount: '-92233720368547758.07' }],
+      blockers: [{ kind: 'change', reason: HOSTILE, command: `usage-ledger close --workspace ${HOSTILE}` }],
+    },
+  ],
+  money: [
+    {
+      currency: 'EUR',
+      amount: '92233720368547758.07',
+      previous_amount: '0.00',
+      change: '92233720368547758.07',
+      change_percent: null,
+      largest: [
+        {
+          workspace_id: HOSTILE,
+          tenant_id: HOSTILE,
+          amount: '92233720368547758.07',
+          previous_amount: '0.00',
+          credits_used: LARGE,
+          previous_credits: 0n,
+          reasons: ['new', 'usage', 'card'],
+        },
+      ],
+    },
+  ],
+};
+
 test('on a phone a chart of months shows its last month first', { timeout: 60_000 }, async () => {
   const svg = '<svg role="img" aria-label="months" viewBox="0 0 720 260"><rect width="720" height="260"/></svg>';
   const file = join(temporaryFolder(), 'months.html');
@@ -65,8 +114,36 @@ test('on a phone a chart of months shows its last month first', { timeout: 60_00
 describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in a browser', () => {
   test('a statement is readable, runs no script and requests nothing', { timeout: 120_000 }, async () => {
     const file = join(temporaryFolder(), 'statement.html');
-    writeFileSync(file, [...statementHtml(STATEMENT, STATEMENT.tenants)].join(''));
+    writeFileSync(file, [...statementPage(STATEMENT, STATEMENT.tenants)].join(''));
     await lookAt(look, file, 0);
+  });
+
+  test("a month's end is readable, runs no script and requests nothing", { timeout: 120_000 }, async () => {
+    const file = join(temporaryFolder(), 'month-end.html');
+    writeFileSync(file, monthEndDocument(MONTH_END));
+    for (const scheme of ['light', 'dark'] as const) {
+      for (const width of [1280, 375]) {
+        const page = await look(`file://${file}`, width, scheme);
+        expect(await page.evaluate('document.scripts.length + document.images.length')).toBe(0);
+        expect(await page.evaluate('document.body.innerText')).toContain('<script>');
+        expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), `${width}`).toBe(false);
+        expect(await page.seriousFaults(), `at ${width}, ${scheme}`).toEqual([]);
+        expect(page.complaints).toEqual([]);
+        expect(page.requests).toEqual([`file://${file}`]);
+      }
+    }
+  });
+
+  test('a phone shows each amount of a statement without scrolling sideways', { timeout: 60_000 }, async () => {
+    const file = join(temporaryFolder(), 'phone.html');
+    writeFileSync(file, [...statementPage(STATEMENT, STATEMENT.tenants)].join(''));
+    const page = await look(`file://${file}`, 360);
+    const clipped = `[...document.querySelectorAll('td, .figure, h1')].filter((each) => {
+      const { left, right } = each.getBoundingClientRect();
+      return left < 0 || right > window.innerWidth || each.scrollWidth > each.clientWidth + 1;
+    }).map((each) => each.textContent)`;
+    expect(await page.evaluate(clipped)).toEqual([]);
+    expect(await page.evaluate('document.querySelectorAll("td").length')).toBeGreaterThan(6);
   });
 
   test('the check finds a fault', { timeout: 60_000 }, async () => {

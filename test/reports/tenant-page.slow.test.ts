@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { pageScript } from '../../src/reports/statement/page-script.ts';
-import { tenantPage } from '../../src/reports/statement/tenant-page.ts';
+import { pageAssets } from '../../src/reports/statement/page-assets.ts';
+import { tenantPage } from '../../src/reports/statement/tenant-page.tsx';
 import { browserOfFile } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { checker, closedStatement, HOSTILE, LINES } from './closed-statement.ts';
@@ -15,11 +15,11 @@ test(
   async () => {
     const check = checker(look);
     const { document, digest } = closedStatement(LINES, 'Acme');
-    const html = tenantPage(document, pageScript());
+    const html = tenantPage(document, pageAssets());
     const from = html.indexOf('<section>');
     const proof = html.indexOf('id="statement"');
     const digits = [...html.matchAll(/\d/g)].map(({ index }) => index);
-    const shown = digits.filter((at) => at > from && at < html.indexOf('<div id="prove">') && isText(html, at));
+    const shown = digits.filter((at) => at > from && at < html.indexOf('<div id="prove"') && isText(html, at));
     const proven = digits.filter((at) => at > proof && at < html.indexOf('<script id="script">'));
     const every = (places: number[], count: number) =>
       places.filter((_, at) => at % Math.ceil(places.length / count) === 0);
@@ -42,7 +42,7 @@ test('a page with a letterhead verifies itself, and fails with another account i
   const logo = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`;
   const letterhead = { name: HOSTILE, address: [HOSTILE, '北京'], logo, footer: 'IBAN DE02', language: 'de' } as const;
   const { document, digest } = closedStatement(LINES, 'Acme', letterhead);
-  const html = tenantPage(document, pageScript());
+  const html = tenantPage(document, pageAssets());
   const { verdict, page } = await check(html, digest);
   expect(verdict).toBe('Authentic: this page shows exactly the closed statement.');
   expect(page.complaints).toEqual([]);
@@ -73,7 +73,7 @@ test.each<[what: string, was: string, becomes: string]>([
 ])('with %s that was not made with it, it says so and shows what was closed instead', async (_, was, becomes) => {
   const check = checker(look);
   const { document, digest } = closedStatement(LINES, 'Acme');
-  const html = tenantPage(document, pageScript());
+  const html = tenantPage(document, pageAssets());
   // The script contains some of the same words.
   const at = ['</main>', '</body>'].includes(was) ? html.lastIndexOf(was) : html.indexOf(was);
   expect(at).toBeGreaterThan(0);

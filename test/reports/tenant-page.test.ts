@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { pageScript } from '../../src/reports/statement/page-script.ts';
-import { tenantPage } from '../../src/reports/statement/tenant-page.ts';
+import { pageAssets } from '../../src/reports/statement/page-assets.ts';
+import { tenantPage } from '../../src/reports/statement/tenant-page.tsx';
 import { browserOfFile } from '../support/browser.ts';
 import { checker, closedStatement, HOSTILE, LINES } from './closed-statement.ts';
 
@@ -13,7 +13,7 @@ test("a tenant's statement verifies itself in a browser without a network and sh
     [[], null],
   ] as const) {
     const { document, digest } = closedStatement(lines, name);
-    const { verdict, steps, page, file } = await check(tenantPage(document, pageScript()), ` ${digest.toUpperCase()} `);
+    const { verdict, steps, page, file } = await check(tenantPage(document, pageAssets()), ` ${digest.toUpperCase()} `);
     expect(steps).not.toContain('NO: ');
     expect(steps).not.toContain('\u202e');
     expect(verdict).toBe('Authentic: this page shows exactly the closed statement.');
@@ -29,7 +29,7 @@ test("a tenant's statement verifies itself in a browser without a network and sh
 test('it rejects another digest, and shows nothing before one is entered', async () => {
   const check = checker(look);
   const { document, digest } = closedStatement(LINES, 'Acme');
-  const html = tenantPage(document, pageScript());
+  const html = tenantPage(document, pageAssets());
   expect(html).toContain('Not checked: enter the digest of the close.');
   // Readers must not be able to copy the digest from the page.
   const [shown = ''] = html.split('<script', 1);

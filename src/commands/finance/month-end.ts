@@ -10,7 +10,7 @@ import { planMonth } from '../../operations/months/plan-month.ts';
 import { writeAtomically } from '../../reports/files/atomic-file.ts';
 import type { TableColumn } from '../../reports/formats/columns.ts';
 import { renderTable } from '../../reports/formats/table.ts';
-import { monthEndHtml } from '../../reports/page/month-end-html.ts';
+import { monthEndDocument } from '../../reports/page/month-end-document.tsx';
 import type { MonthEnd, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import {
   findNotices,
@@ -51,7 +51,7 @@ export function monthEndCommand(cli: CliContext): CliCommand {
         if (!plan.ready) cli.exitCode = EXIT.fault;
         if (options.bundle !== undefined) return writeBundle(cli, context, plan, options.bundle);
         if (format === 'json') cli.printJson(plan);
-        else if (format === 'html') await writeText(cli, monthEndHtml(plan), options);
+        else if (format === 'html') await writeText(cli, monthEndDocument(plan), options);
         else if (options.out === undefined) printPlan(cli, plan);
         else throw new UsageError('--out does not take a table', 'add --format html or --format json');
       }),

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type DocumentTenant, type StatementDocument, statementForTenant } from '../../billing/statement/document.ts';
 import { AppError } from '../../core/errors.ts';
 import { type StatementStream, streamStatement } from '../../ledger/journal/charges/read-statement.ts';
-import { pageScript } from '../../reports/statement/page-script.ts';
-import { statementHtml } from '../../reports/statement/statement-html.ts';
-import { tenantPage } from '../../reports/statement/tenant-page.ts';
+import { pageAssets } from '../../reports/statement/page-assets.ts';
+import { statementPage } from '../../reports/statement/statement-page.tsx';
+import { tenantPage } from '../../reports/statement/tenant-page.tsx';
 import { TENANT_FILTER } from '../filters.ts';
 import { document, type Listing, list, type Scope } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
@@ -50,7 +50,7 @@ export const readStatement = list({
     const { begin, end, tenants, invoiceOf } = openStatement(scope, { period, workspace, tenant, proof });
     return { head: begin, rows: tenantsAfter(tenants(), after?.[0]), tail: end, invoiceOf };
   },
-  page: ({ head, rows }) => statementHtml(head, rows),
+  page: ({ head, rows }) => statementPage(head, rows),
 });
 
 /** Skips the tenants up to the one with id `after`. They come in the byte order of their ids. */
@@ -78,7 +78,7 @@ export const tenantStatement = document({
   http: { method: 'GET', path: '/statements/{period}/{tenant_id}' },
   command: 'statement --for-tenant',
   isSlow: true,
-  page: (statement) => [tenantPage(statement as StatementDocument, pageScript())],
+  page: (statement) => [tenantPage(statement as StatementDocument, pageAssets())],
   run(scope, { period, workspace, tenant_id }): StatementDocument {
     return scope.connection.transaction(() => {
       const { begin, end, tenants } = openStatement(scope, { period, workspace, tenant: tenant_id, proof: true });

@@ -2,9 +2,9 @@ import { statementOfTenant } from '../../billing/statement/document.ts';
 import { nextTurn } from '../../core/clock.ts';
 import { streamStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
-import { pageScript } from '../../reports/statement/page-script.ts';
+import { pageAssets } from '../../reports/statement/page-assets.ts';
 import { statementFileName } from '../../reports/statement/statement-files.ts';
-import { tenantPage } from '../../reports/statement/tenant-page.ts';
+import { tenantPage } from '../../reports/statement/tenant-page.tsx';
 import { ZipWriter } from '../../reports/xlsx/zip-writer.ts';
 import type { Context } from '../../wiring/context.ts';
 import { unknownPeriod } from '../workspace-choice.ts';
@@ -29,7 +29,7 @@ export async function writeStatementPages(
       if (stream === null) continue;
       const { begin, end, tenants } = stream;
       for (const tenant of tenants()) {
-        const page = tenantPage(statementOfTenant(begin, tenant, end), pageScript());
+        const page = tenantPage(statementOfTenant(begin, tenant, end), pageAssets());
         await zip.add(`${statementFileName(workspaceId, tenant.tenant_id)}.html`, [page]);
         statements += 1;
         await nextTurn();

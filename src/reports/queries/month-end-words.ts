@@ -40,15 +40,26 @@ export function formatLedgerState({ sound, faults }: MonthEnd): string {
 
 /** Formats a total: `112.05 EUR, up from 30.00 in the previous month (+82.05, +273.5%)`. */
 export function formatMonthMoney(money: MonthEnd['money'][number]): string {
-  const { amount, previous_amount, currency, change, change_percent: percent } = money;
+  return `${formatDecimal(money.amount)} ${money.currency}, ${formatMonthDifference(money)}`;
+}
+
+/** Compares a total with the previous month: `up from 30.00 in the previous month (+82.05, +273.5%)`. */
+export function formatMonthDifference(money: MonthEnd['money'][number]): string {
+  const { amount, previous_amount, change, change_percent: percent } = money;
   const signed = (text: string) => (/^-|^0+(\.0+)?$/.test(text) ? text : `+${text}`);
   const by = [signed(formatDecimal(change)), ...(percent === null ? [] : [`${signed(String(percent))}%`])].join(', ');
-  return `${formatDecimal(amount)} ${currency}, ${formatDirection(amount, previous_amount)} in the previous month (${by})`;
+  return `${formatDirection(amount, previous_amount)} in the previous month (${by})`;
 }
 
 /** Formats a change: `acme (ws-1): 90.00, up from 10.00: 9,000 credits (previously 1,000)`. */
 export function formatMonthChange(change: MonthEndChange): string {
-  const { workspace_id, tenant_id, amount, previous_amount, reasons, credits_used, previous_credits } = change;
+  const { workspace_id, tenant_id, amount, previous_amount } = change;
+  const tenant = `${inertText(tenant_id)} (${inertText(workspace_id)})`;
+  return `${tenant}: ${formatDecimal(amount)}, ${formatDirection(amount, previous_amount)}: ${formatChangeReasons(change)}`;
+}
+
+/** Lists why an amount changed: `9,000 credits (previously 1,000), different rate card`. */
+export function formatChangeReasons({ reasons, credits_used, previous_credits }: MonthEndChange): string {
   const words: Readonly<Record<(typeof reasons)[number], string>> = {
     new: 'new',
     gone: 'no usage',
@@ -58,9 +69,7 @@ export function formatMonthChange(change: MonthEndChange): string {
     lines: 'different manual lines',
     requests: 'different requests',
   };
-  const why = reasons.map((reason) => words[reason]).join(', ');
-  const tenant = `${inertText(tenant_id)} (${inertText(workspace_id)})`;
-  return `${tenant}: ${formatDecimal(amount)}, ${formatDirection(amount, previous_amount)}: ${why}`;
+  return reasons.map((reason) => words[reason]).join(', ');
 }
 
 /** Compares two amounts of one currency, which have the same number of decimals: `up from 30.00`. */

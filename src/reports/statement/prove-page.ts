@@ -1,7 +1,7 @@
 import { inertText } from '../../core/text/inert-text.ts';
 import { type Sha256, utf8 } from '../../verifier/hashes.ts';
 import { type VerifyStep, verifyStatement } from '../../verifier/verify-statement.ts';
-import { NOT_CHECKED, tenantPage } from './tenant-page.ts';
+import { NOT_CHECKED, tenantPage } from './tenant-page.tsx';
 
 /** The parts of the DOM that the page uses. */
 interface PageElement {
@@ -22,6 +22,8 @@ interface PageDocument {
   createElement(name: string): PageElement;
 }
 declare const document: PageDocument;
+/** The text of the style sheet, which the build inserts. */
+declare const STATEMENT_STYLE: string;
 declare const DOMParser: new () => { parseFromString(html: string, type: 'text/html'): PageDocument };
 
 const AUTHENTIC = 'Authentic: this page shows exactly the closed statement.';
@@ -48,7 +50,7 @@ function listen(): void {
 async function check(): Promise<void> {
   const expected = elementById('digest').value.trim().toLowerCase();
   if (expected === '') {
-    showVerdict(NOT_CHECKED, '', []);
+    showVerdict(NOT_CHECKED, null, []);
     return;
   }
   const verdict = await verifyStatement(statementText, browserSha256);
@@ -57,12 +59,13 @@ async function check(): Promise<void> {
   if (verdict.isConsistent)
     steps.push({ check: 'the digest matches the one that you entered', passed: isMatch, detail: expected });
   if (!verdict.isConsistent) {
-    showVerdict(`NOT authentic: ${inertText(verdict.reason)}.`, 'refused', steps);
+    showVerdict(`NOT authentic: ${inertText(verdict.reason)}.`, 'bad', steps);
   } else if (!isMatch) {
-    showVerdict('NOT authentic: the digest of its close does not match the one that you entered.', 'refused', steps);
+    showVerdict('NOT authentic: the digest of its close does not match the one that you entered.', 'bad', steps);
   } else {
-    await rebuildPage(tenantPage(verdict.statement, { text: scriptText, sha256: await base64Hash(scriptText) }));
-    showVerdict(wasAltered ? ALTERED : AUTHENTIC, wasAltered ? 'refused' : 'proven', steps);
+    const assets = { style: STATEMENT_STYLE, script: scriptText, scriptHash: await base64Hash(scriptText) };
+    await rebuildPage(tenantPage(verdict.statement, assets));
+    showVerdict(wasAltered ? ALTERED : AUTHENTIC, wasAltered ? 'bad' : 'good', steps);
   }
 }
 
@@ -70,7 +73,7 @@ async function check(): Promise<void> {
 async function rebuildPage(html: string): Promise<void> {
   const rebuilt = new DOMParser().parseFromString(html, 'text/html').documentElement;
   const entered = elementById('digest').value;
-  showVerdict(NOT_CHECKED, '', []);
+  showVerdict(NOT_CHECKED, null, []);
   wasAltered ??= !document.documentElement.isEqualNode(rebuilt);
   document.documentElement.replaceWith(rebuilt);
   elementById('digest').value = entered;
@@ -82,10 +85,10 @@ async function base64Hash(text: string): Promise<string> {
   return btoa(String.fromCharCode(...(await browserSha256(utf8(text)))));
 }
 
-function showVerdict(words: string, name: string, steps: readonly VerifyStep[]): void {
+function showVerdict(words: string, tone: 'good' | 'bad' | null, steps: readonly VerifyStep[]): void {
   elementById('verdict').textContent = words;
-  if (name === '') elementById('verdict').removeAttribute('class');
-  else elementById('verdict').className = name;
+  if (tone === null) elementById('verdict').removeAttribute('class');
+  else elementById('verdict').className = `notice ${tone}`;
   elementById('steps').replaceChildren(...steps.map(stepElement));
 }
 

@@ -7,9 +7,9 @@ import type { StatementStream } from '../../ledger/journal/charges/read-statemen
 import { type Column, sheetOf } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
 import { renderJson } from '../formats/json.ts';
-import { pageScript } from './page-script.ts';
+import { pageAssets } from './page-assets.ts';
 import { STATEMENT_COLUMNS, statementLines } from './statement-lines.ts';
-import { tenantPage } from './tenant-page.ts';
+import { tenantPage } from './tenant-page.tsx';
 
 export const TENANT_FORMATS = ['html', 'json', 'csv'] as const;
 export type TenantFormat = (typeof TENANT_FORMATS)[number];
@@ -20,7 +20,7 @@ export function tenantText(
   { style, invoiceOf }: { style: CsvStyle; invoiceOf: InvoiceOf },
 ): string {
   if (format === 'json') return renderJson(statement);
-  if (format === 'html') return tenantPage(statement, pageScript());
+  if (format === 'html') return tenantPage(statement, pageAssets());
   const name = `statement ${statement.period}`;
   const lines = statementLines(statement, statement.tenants, invoiceOf);
   return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, lines), style)].join('');

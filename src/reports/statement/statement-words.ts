@@ -1,11 +1,17 @@
 // cspell:ignore abgeschlossen abrechnung anfragen aufstockung beendet berechnet betrag inklusive korrektur
+// cspell:ignore anfrage april diesen august dezember diesem fällig februar januar juli juni kein monat märz nichts oktober vereinbart
 // cspell:ignore mindestbetrag monat nicht noch ohne positionen preis rabatt schätzung stufe summe unter verbrauch
+
+import { MONTH_NAMES } from '../../core/month-names.ts';
+import type { Period } from '../../core/period.ts';
 
 /** The fixed words of a statement by the language of its letterhead. */
 const ENGLISH = {
   statement: 'Statement',
   workspace: 'workspace',
-  credits: 'credits in',
+  month: 'Month',
+  usage: 'Usage',
+  credits: 'credits',
   requests: 'requests',
   line: 'Line',
   price: 'Price',
@@ -13,6 +19,9 @@ const ENGLISH = {
   total: 'Total',
   asOf: 'As of',
   unpriced: 'not priced',
+  nothingDue: 'nothing due',
+  noPrice: 'No rate card prices this tenant in this month.',
+  noUsage: 'No usage in this month.',
   linesOf: 'Lines of',
   open: 'estimate (month not over)',
   settling: 'estimate (month ended, not closed)',
@@ -24,7 +33,9 @@ export type StatementWords = Readonly<typeof ENGLISH>;
 const GERMAN: StatementWords = {
   statement: 'Abrechnung',
   workspace: 'Workspace',
-  credits: 'Credits in',
+  month: 'Monat',
+  usage: 'Verbrauch',
+  credits: 'Credits',
   requests: 'Anfragen',
   line: 'Position',
   price: 'Preis',
@@ -32,6 +43,9 @@ const GERMAN: StatementWords = {
   total: 'Summe',
   asOf: 'Stand',
   unpriced: 'ohne Preis',
+  nothingDue: 'nichts fällig',
+  noPrice: 'Für diesen Monat ist kein Preis vereinbart.',
+  noUsage: 'Kein Verbrauch in diesem Monat.',
   linesOf: 'Positionen von',
   open: 'Schätzung (Monat noch nicht beendet)',
   settling: 'Schätzung (Monat beendet, nicht abgeschlossen)',
@@ -42,10 +56,23 @@ export type StatementLanguage = 'en' | 'de';
 
 export const STATEMENT_WORDS: Readonly<Record<StatementLanguage, StatementWords>> = { en: ENGLISH, de: GERMAN };
 
+const GERMAN_MONTHS = [
+  ...(['Januar', 'Februar', 'März', 'April', 'Mai', 'Juni'] as const),
+  ...(['Juli', 'August', 'September', 'Oktober', 'November', 'Dezember'] as const),
+] as const;
+
+/** Formats a month: `January 2026`. */
+export function formatMonth(language: StatementLanguage, period: Period): string {
+  const [year, month] = period.split('-');
+  return `${(language === 'de' ? GERMAN_MONTHS : MONTH_NAMES)[Number(month) - 1] ?? month} ${year}`;
+}
+
 const LINES: readonly [RegExp, string][] = [
   [/^included$/, 'inklusive'],
   [/^usage, tier (\d+)$/, 'Verbrauch, Stufe $1'],
   [/^below 0, priced as 0$/, 'unter 0, berechnet als 0'],
+  [/^([\d,]+) requests$/, '$1 Anfragen'],
+  [/^1 request$/, '1 Anfrage'],
   [/^minimum$/, 'Aufstockung zum Mindestbetrag'],
   [/^discount$/, 'Rabatt'],
   [/^correction of (\S+), not priced$/, 'Korrektur von $1, ohne Preis'],

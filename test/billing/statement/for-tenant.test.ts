@@ -7,8 +7,8 @@ import { importNames } from '../../../src/ledger/journal/charges/names.ts';
 import { readStatement } from '../../../src/ledger/journal/charges/read-statement.ts';
 import { closePeriod } from '../../../src/ledger/journal/close/close-period.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
-import { pageScript } from '../../../src/reports/statement/page-script.ts';
-import { tenantPage } from '../../../src/reports/statement/tenant-page.ts';
+import { pageAssets } from '../../../src/reports/statement/page-assets.ts';
+import { tenantPage } from '../../../src/reports/statement/tenant-page.tsx';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { Random } from '../../support/random.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -103,7 +103,7 @@ test(`a tenant's statement contains nothing about other tenants and nothing inte
       const card = cards[place === 0 ? 1 : 0]?.name ?? '';
       for (const [form, text] of [
         ['json', json],
-        ['html', tenantPage(document, pageScript())],
+        ['html', tenantPage(document, pageAssets())],
       ]) {
         const plain = String(text).replaceAll(',', '');
         const found = [...foreign, ...hidden, card].filter((one) => plain.includes(one));

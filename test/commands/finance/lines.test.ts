@@ -23,7 +23,7 @@ describe('manual lines', () => {
     expect(text).toMatch(/goodwill <b>for<\/b> the outage +-1\.50 +EUR/);
     const csv = (await world.run('statement', '2026-01', '--tenant', 'acme', '--format', 'csv')).out;
     expect(csv).toContain(`,manual,,,,,-1.50,EUR,,,,${REASON}`);
-    expect(await fileOf(world, 'acme.html', 'html')).toContain('goodwill &lt;b&gt;for&lt;/b&gt; the outage');
+    expect(await fileOf(world, 'acme.html', 'html')).toContain('goodwill &lt;b>for&lt;/b> the outage');
     const own = await fileOf(world, 'acme.json', 'json');
     expect(own).not.toContain('Ada');
     const { tenants, head_digest: digest } = parseJson(own);

@@ -106,7 +106,7 @@ it('gives the same as one JSON document of its schema, and as a page', async () 
   expect(page).toMatchObject({ code: 4, out: '', err: '' });
   const html = readFileSync(join(world.folder, 'february.html'), 'utf8');
   expect(html).toContain('2 of 5 workspaces can be closed, 3 blocked');
-  expect(html).toContain('<code>usage-ledger sync --workspace ws-late --from 2026-02</code>');
+  expect(html).toContain('<code class="command">usage-ledger sync --workspace ws-late --from 2026-02</code>');
   expect(html).toContain('Sign-off');
 });
 

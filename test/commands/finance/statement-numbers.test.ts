@@ -1,8 +1,10 @@
+// cspell:ignore verbrauch
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
+import { textOf } from '../../daemon/console/page-text.ts';
 import { copiesOf, FIRST, parseJson, workspaceSettings } from '../world.ts';
 import { buildNumbered, close, LOGO, numbersOf, SECOND } from './numbered-statements.ts';
 
@@ -58,7 +60,9 @@ test('each close gives its statements the next numbers, in the order of the ids,
   >[];
   expect(index.map((line) => line.statement_number)).toEqual(['R-0007', 'R-0008', 'R-0009']);
   const [first] = index;
-  expect(readFileSync(join(world.folder, 'out', first?.file ?? ''), 'utf8')).toContain('<p>Statement R-0007</p>');
+  expect(readFileSync(join(world.folder, 'out', first?.file ?? ''), 'utf8')).toContain(
+    '<p class="quiet">Statement R-0007</p>',
+  );
   const json = readFileSync(join(world.folder, 'out', (first?.file ?? '').replace('.html', '.json')), 'utf8');
   const verify = (text: string) => {
     writeFileSync(join(world.folder, 'a.json'), text);
@@ -146,11 +150,11 @@ test('a letterhead is frozen by the close, in its language, escaped, and part of
   const argv = ['statement', '2025-12', '--workspace', 'ws-1', '--for-tenant', 'a', '--format'];
   const html = (await world.run(...argv, 'html')).out;
   expect(html).toContain('<html lang="de">');
-  expect(html).toContain('<strong>Größe &amp; &lt;b&gt;Söhne&lt;/b&gt;</strong>');
+  expect(html).toContain('<strong>Größe &amp; &lt;b>Söhne&lt;/b></strong>');
   expect(html).not.toContain('<script>alert');
-  expect(html).toContain(`<img src="data:image/svg+xml;base64,${Buffer.from(LOGO).toString('base64')}" alt="">`);
+  expect(html).toContain(`<img src="data:image/svg+xml;base64,${Buffer.from(LOGO).toString('base64')}" alt/>`);
   expect(html).toContain('img-src data:');
-  expect(html).toContain('1.001 Credits in 10 Anfragen');
+  expect(textOf(html)).toContain('Verbrauch 1.001 Credits 10 Anfragen');
   expect(html).toContain('<td class="number">12.352,34 EUR</td>');
   expect(html).toContain('IBAN DE00 &amp; more');
 

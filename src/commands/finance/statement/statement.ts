@@ -10,9 +10,10 @@ import { readStatement, type StatementListing } from '../../../operations/statem
 import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
 import { documentPieces } from '../../../reports/formats/json.ts';
 import { renderTable } from '../../../reports/formats/table.ts';
+import { projectionWords } from '../../../reports/statement/projection-words.ts';
 import { tenantText } from '../../../reports/statement/statement-files.ts';
-import { projectionWords, statementHtml } from '../../../reports/statement/statement-html.ts';
 import { STATEMENT_COLUMNS, statementLines } from '../../../reports/statement/statement-lines.ts';
+import { statementPage } from '../../../reports/statement/statement-page.tsx';
 import { STATEMENT_WORDS } from '../../../reports/statement/statement-words.ts';
 import type { Context } from '../../../wiring/context.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../../shared/cli-context.ts';
@@ -133,7 +134,7 @@ async function writeStatement(
     await writeForTenant(cli, { ...begin, tenants: [...listed()], ...end }, { format, options, invoiceOf });
   } else if (format === 'json') {
     await writePieces(cli, documentPieces(begin, listed(), { name: 'tenants', tail: end }), options);
-  } else if (format === 'html') await writePieces(cli, statementHtml(begin, listed()), options);
+  } else if (format === 'html') await writePieces(cli, statementPage(begin, listed()), options);
   else if (format !== 'table') {
     await writeSheet(cli, sheetOf(name, STATEMENT_COLUMNS, statementLines(begin, listed(), invoiceOf)), {
       format,

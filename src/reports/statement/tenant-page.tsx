@@ -1,0 +1,69 @@
+import type { StatementDocument } from '../../billing/statement/document.ts';
+import { DOCUMENT_END, documentStart, renderInert } from '../../look/document.tsx';
+import { renderJson } from '../formats/json.ts';
+import { StatementSheet } from './statement-sheet.tsx';
+import { STATEMENT_WORDS } from './statement-words.ts';
+
+export const NOT_CHECKED = 'Not checked: enter the digest of the close.';
+
+/** The style sheet and the script of a statement's page. The page's policy allows the script by its hash. */
+export interface PageAssets {
+  style: string;
+  script: string;
+  /** The SHA-256 of the script in base64. */
+  scriptHash: string;
+}
+
+/**
+ * Builds a printable page of one tenant's statement that verifies itself. It asks for the digest of the close, shows
+ * each step of the check, and replaces its own content with the verified statement. Its script sends and loads nothing.
+ */
+export function tenantPage(statement: StatementDocument, { style, script, scriptHash }: PageAssets): string {
+  const { period, proof, tenants, letterhead } = statement;
+  const language = letterhead?.language ?? 'en';
+  const title = `${STATEMENT_WORDS[language].statement} ${period}, ${tenants[0]?.tenant_id}`;
+  // The digest must reach the reader separately. If it were printed on the page, readers would copy it into the
+  // field.
+  const shown = { ...statement, head_digest: null };
+  const content = renderInert(
+    <>
+      {tenants.map((tenant) => (
+        <StatementSheet key={tenant.tenant_id} statement={shown} tenant={tenant} />
+      ))}
+      {proof === null ? null : <VerifyForm />}
+    </>,
+  );
+  const scripts = proof === null ? '' : embeddedScripts(statement, script);
+  return `${documentStart({ title, style, language, scriptHash })}${content}\n${scripts}${DOCUMENT_END}`;
+}
+
+function VerifyForm() {
+  return (
+    <div id="prove" class="card" lang="en">
+      <header>
+        <h2>Verify this statement</h2>
+      </header>
+      <div class="inside">
+        <p>
+          Enter the digest of the close that you received separately from this file. This page is then rebuilt from the
+          closed statement, and anything else in the file is removed. All checks run on this device; nothing is sent.
+          Whoever made the file also made its script: if you doubt it, check the statement's JSON with an independent
+          program such as verify-statement.mjs.
+        </p>
+        <label for="digest">Digest of the close, 64 digits</label>
+        <input id="digest" autocomplete="off" spellcheck={false} maxLength={80} />
+        <p id="verdict" role="status">
+          {NOT_CHECKED}
+        </p>
+        <ol id="steps" />
+      </div>
+    </div>
+  );
+}
+
+/** Returns the two script elements. Both texts are made by this program and must stay as they are. */
+function embeddedScripts(statement: StatementDocument, script: string): string {
+  // The statement's JSON text is embedded as a JSON string, because the check covers every character of it.
+  const json = JSON.stringify(renderJson(statement)).replaceAll('<', '\\u003c');
+  return `<script type="application/json" id="statement">${json}</script>\n<script id="script">${script}</script>\n`;
+}
