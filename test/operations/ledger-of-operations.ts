@@ -19,10 +19,7 @@ export async function ledgerOfOperations(): Promise<World> {
   };
   const file = (name: string, text: string) => writeFileSync(join(world.folder, name), text);
   world.configure({
-    workspaces: [FIRST, SECOND].map((workspace) => ({
-      ...workspaceSettings(world.sandbox, workspace),
-      alerts: { critical_share: 0 },
-    })),
+    workspaces: [FIRST, SECOND].map((workspace) => workspaceSettings(world.sandbox, workspace)),
     outlets: [
       {
         name: 'billing',

@@ -91,7 +91,7 @@ export function decideNotification(
   if (flapping !== null) return flapping;
   const change = changeSince(alert, last, policy);
   if (change === null) return decideReminder(alert, last, policy, nowMs);
-  if (alert.isImmaterial && last?.severity === 'warning' && change.isProgress === true) return suppress('immaterial');
+  if (change.isProgress === true && last !== null && staysImmaterial(alert, last)) return suppress('immaterial');
   if (alert.isClearing) return suppress('clearing');
   const waitMs = alert.system !== null || change.isUrgent ? 0 : remainingIntervalMs(change.event, alert, last, nowMs);
   return waitMs > 0 ? suppress('daily', nowMs + waitMs) : { event: change.event, notifiedCount: change.notifiedCount };
@@ -104,6 +104,11 @@ export function decideNotification(
 function isComplete({ episode }: CurrentAlert, last: LastNotification): boolean {
   const isKnown = last.event === 'baseline' ? last.level !== 'likely' : last.level === 'settled';
   return isKnown && last.episode === episode;
+}
+
+/** Reports whether growth was sent as a warning, and still is one. */
+function staysImmaterial({ isImmaterial }: CurrentAlert, { event, severity }: LastNotification): boolean {
+  return isImmaterial && severity === 'warning' && event !== 'baseline';
 }
 
 /** What has changed since the last message. */

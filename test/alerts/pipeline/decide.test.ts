@@ -108,6 +108,12 @@ describe('a channel is sent', () => {
     ['immaterial growth, once', 'opened', IMMATERIAL, null],
     ['nothing when its forecast comes true', '(immaterial)', IMMATERIAL, { level: 'likely', severity: 'warning' }],
     ['nothing when it grows', '(immaterial)', { ...IMMATERIAL, magnitude: 90_000n }, { severity: 'warning' }],
+    [
+      'it once if it was there before',
+      'grown',
+      { ...IMMATERIAL, magnitude: 24_000n },
+      { event: 'baseline', open: false, severity: 'warning' },
+    ],
     ['it once it is material', 'worse', {}, { severity: 'warning' }],
     ['it when it comes true after it was material', 'worse', IMMATERIAL, { level: 'likely' }],
     [

@@ -31,7 +31,8 @@ function simulateIn(folder: string, days: number): string | null {
   const simulation = join(folder, 'test/simulation/simulate.ts');
   const options = ['--minutes', String(SECONDS / 60), '--first', '--days', String(days), '--from', '1'];
   if (PLAYERS !== undefined) options.push('--players', PLAYERS);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [simulation, ...options], {
+  const components = join(folder, 'test/support/bundled-packages.mjs');
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', components, simulation, ...options], {
     cwd: folder,
     encoding: 'utf8',
   });

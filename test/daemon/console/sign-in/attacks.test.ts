@@ -36,7 +36,9 @@ async function walk(): Promise<WalkedConsole> {
   };
   subscribe('fastify.initialization', onServer);
   const own = await world();
-  const served = await serveConsole(own, {}, { pagesPerMinute: 10_000 }).finally(() => unsubscribe('fastify.initialization', onServer));
+  const served = await serveConsole(own, {}, { pagesPerMinute: 10_000 }).finally(() =>
+    unsubscribe('fastify.initialization', onServer),
+  );
   const [alert] = own.query("SELECT alert_id FROM finance_alerts WHERE state = 'firing' LIMIT 1") as {
     alert_id: string;
   }[];

@@ -88,8 +88,8 @@ export const NEWS_OF_WEEKS: Planted = {
     ],
     'levels-untold': [
       'who heard that something is likely never hears that it has happened',
-      "if (levelChange !== 0) return { event: levelChange > 0 ? 'worse' : 'eased', notifiedCount: 0 };",
-      "if (levelChange < 0) return { event: 'eased', notifiedCount: 0 };",
+      "  if (levelChange > 0) return { event: 'worse', notifiedCount: 0, isProgress: alert.isFromForecast && !passesPlan };\n",
+      '',
     ],
     'reminded-of-what-is-in-hand': [
       'who has acknowledged a fault is reminded of it day and night',
