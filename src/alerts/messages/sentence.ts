@@ -43,17 +43,19 @@ function capitalized(words: string): string {
 
 const EVENT_WORDS: Partial<Record<Facts['event'], string>> = {
   again: 'It had ended and holds again.',
-  eased: 'Corrected: now it is only a forecast again.',
+  eased: 'Corrected since the last message.',
   reminder: 'Not acknowledged yet.',
   flapping: 'It begins and ends repeatedly. The next message follows after an hour without a change.',
 };
 
 /** Explains why the channel gets another message; empty for the first one. */
 export function eventWords(facts: Facts): string {
-  const { event, evidence } = facts;
+  const { event, evidence, level } = facts;
   if (event === 'grown') return usageRule(facts.rule)?.message.grown ?? 'Grown since the last message.';
   // An alert that eased because a predecessor was found was not corrected by the service.
   if (event === 'eased' && evidence.predecessor !== null) return '';
+  if (event === 'eased' && level === 'likely' && evidence.projection !== null)
+    return 'Corrected: now it is only a forecast again.';
   // This message repeats an uncertain delivery or follows a change of routes, so the alert never ended.
   if (event === 'again' && facts.episode < 2) return '';
   return EVENT_WORDS[event] ?? '';

@@ -185,7 +185,11 @@ describe('a message', () => {
     expect(read({ event: 'grown' })[1]).toMatch(/^Grown since the last message\. /);
     expect(read({ event: 'again', episode: 2 })[1]).toMatch(/^It had ended and holds again\. /);
     expect(read({ event: 'again', episode: 1 })[1]).not.toContain('ended');
-    expect(read({ event: 'eased' })[1]).toMatch(/^Corrected: now it is only a forecast again\. /);
+    const forecast = { ...EVIDENCE, projection: projectionOf(24_000n) };
+    expect(read({ event: 'eased', level: 'likely', evidence: forecast })[1]).toMatch(
+      /^Corrected: now it is only a forecast again\. /,
+    );
+    expect(read({ event: 'eased' })[1]).toMatch(/^Corrected since the last message\. /);
   });
 
   it('names the plans that the growth has passed', () => {

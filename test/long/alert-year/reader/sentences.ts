@@ -143,6 +143,7 @@ export const SENTENCES: readonly Sentence[] = [
   of(ANY, 'It had ended and holds again\\.', ({ before }) => [
     isSo('its end was told', before.at(-1)?.type === 'alert.resolved'),
   ]),
+  of(ANY, 'Corrected since the last message\\.', ({ word }) => [same('the event', word.event, 'eased')]),
   of(JUMPS, 'Corrected: now it is only a forecast again\\.', (read) => [
     isSo('the last message said so', ['happened', 'settled'].includes(read.before.at(-1)?.level ?? '')),
     isSo(
