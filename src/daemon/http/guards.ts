@@ -11,9 +11,10 @@ import { isSessionOf, type ProxySignIn } from '../console/sign-in/proxy-sign-in.
 import { isSecure, type Sessions, type SessionToken, signInWithToken } from '../console/sign-in/sessions.ts';
 import { SignInPage } from '../console/sign-in/sign-in-page.tsx';
 import { MCP_PATH } from '../mcp/mcp-routes.ts';
-import { isApi, refuse } from './refusal.ts';
+import { isApi, placeOf, refuse } from './refusal.ts';
 import { tokenOfHeader, tokenOfLink, withoutToken } from './request-token.ts';
 
+const TOKEN_HINT = 'send a token of `http.tokens` in the header `Authorization: Bearer TOKEN`';
 /** Paths that need no token besides those of the console; the links in messages carry a signature. */
 const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 export const METRICS_PATH = '/metrics';
@@ -39,7 +40,11 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
   app.decorateRequest('session', null);
   app.addHook('onRequest', async (request, reply) => {
     if (loopback && !isLoopbackHostHeader(request.headers.host)) {
-      return refuse(request, reply, 421, 'unknown_host', 'use 127.0.0.1 or localhost as the host');
+      return refuse(request, reply, 421, {
+        code: 'unknown_host',
+        detail: `the host ${JSON.stringify(request.headers.host ?? '')} is not an address of this machine's own`,
+        hint: 'use 127.0.0.1 or localhost as the host',
+      });
     }
     // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
     const { url = '', config } = request.routeOptions;
@@ -48,7 +53,7 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
     const given = tokenOfLink(request) ?? tokenOfHeader(request.headers);
     if (given !== null) request.caller = callerOf(given, tokens());
     else if (!findSession(request, reply, options) && !open) return refuseWithoutRole(request, reply, options);
-    if (!open && request.caller === null) return refuseStranger(request, reply, options);
+    if (!open && request.caller === null) return refuseStranger(request, reply, { ...options, given });
     // The link of `usage-ledger open`: it starts a session, so that the token does not stay in the address bar or the history.
     const clean = withoutToken(request.url);
     const token = tokens().find(({ name }) => name === request.caller?.name);
@@ -63,12 +68,19 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
     if (isRead || config.access !== undefined || url === ACKNOWLEDGE_ROUTE) return;
     // bull-board has routes that change queues; this is a second barrier besides its read-only mode.
     if (!url.startsWith(`${API_PATH}/`) && url !== MCP_PATH) {
-      return refuse(request, reply.header('allow', 'GET, HEAD'), 405, 'read_only', 'ask with GET');
+      return refuse(request, reply.header('allow', 'GET, HEAD'), 405, {
+        code: 'read_only',
+        detail: `there is no ${placeOf(request)}`,
+        hint: 'ask with GET; /api has the paths that take other methods',
+      });
     }
     // A browser also sends its cookie with forms from other sites on this machine.
     if (request.headers.authorization === undefined) {
-      const hint = 'send the token as a Bearer token: changes by cookie are not accepted';
-      return refuse(request, reply, 401, 'unauthorized', hint);
+      return refuse(request, reply, 401, {
+        code: 'unauthorized',
+        detail: 'a change needs a token in the Authorization header, not a cookie',
+        hint: TOKEN_HINT,
+      });
     }
   });
 }
@@ -108,30 +120,32 @@ function refuseWithoutRole(request: FastifyRequest, reply: FastifyReply, options
     const person = options.proxySignIn.personOf(request)?.person ?? '';
     return sendPage(reply, NoRolePage({ person, setting: 'http.proxy_sign_in.roles' }), 403);
   }
-  return refuse(
-    request,
-    reply,
-    403,
-    'forbidden',
-    'ask the operator to add a group of yours to http.proxy_sign_in.roles',
-  );
+  return refuse(request, reply, 403, {
+    code: 'forbidden',
+    detail: 'none of your groups gives a role',
+    hint: 'ask the operator to add a group of yours to http.proxy_sign_in.roles',
+  });
 }
 
 /** Answers a request without a valid token: a browser gets the page that asks for one. */
-function refuseStranger(request: FastifyRequest, reply: FastifyReply, { console }: GuardOptions): FastifyReply {
+function refuseStranger(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { console, given }: GuardOptions & { given: Buffer | null },
+): FastifyReply {
   if (isBrowser(request) && console !== null) {
     const next = request.method === 'GET' ? (withoutToken(request.url) ?? request.url) : '/';
     const fault = withoutToken(request.url) === null ? null : 'The token of this link is not valid.';
     return sendPage(reply, SignInPage({ next, fault, provider: console.provider() }), 401);
   }
   reply.header('www-authenticate', ['Bearer realm="usage-ledger"', 'Basic realm="usage-ledger", charset="UTF-8"']);
-  return refuse(
-    request,
-    reply,
-    401,
-    'unauthorized',
-    'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
-  );
+  return refuse(request, reply, 401, {
+    code: 'unauthorized',
+    detail: given === null ? 'the request has no token' : 'the token of the request is not known here',
+    hint: isApi(request)
+      ? TOKEN_HINT
+      : 'open the link that `usage-ledger open` prints, or send the token as a Bearer token',
+  });
 }
 
 /** Throws `forbidden` if a form needs a larger role: it is refused before anything reads its fields. */

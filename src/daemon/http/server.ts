@@ -31,7 +31,7 @@ import { makePagesToken } from './pages-token.ts';
 import type { HealthProbe } from './probe.ts';
 import { QUEUE_BOARD_PATH, registerQueueBoard } from './queue-board.ts';
 import { readiness } from './readiness.ts';
-import { isApi, refuse } from './refusal.ts';
+import { isApi, placeOf, refuse } from './refusal.ts';
 import { createReportMaker, type ReportMaker } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -106,7 +106,11 @@ export async function startHttp(options: HttpServerOptions): Promise<HttpServer>
     keepAliveTimeout: IDLE_CONNECTION_MS,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: (error, request, reply) =>
-      refuse(request, reply, responseStatus(error), 'bad_request', error.message),
+      refuse(request, reply, responseStatus(error), {
+        code: 'bad_request',
+        detail: error.message,
+        hint: 'percent-encode each part of the path',
+      }),
     ...WITHOUT_SCHEMAS,
   });
   try {
@@ -173,13 +177,17 @@ function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redacto
     }
   });
   app.setNotFoundHandler((request, reply) =>
-    refuse(request, reply, 404, 'not_found', 'see /api for the paths and their methods'),
+    refuse(request, reply, 404, {
+      code: 'not_found',
+      detail: `there is no ${placeOf(request)}`,
+      hint: 'see /api for the paths and their methods',
+    }),
   );
   app.setErrorHandler((error, request, reply) => {
     const status = responseStatus(error);
     if (!isApi(request) && status < 500) return reply.code(status).send({ error: 'bad_request' });
     if (isApi(request) && (error instanceof AppError || status < 500)) {
-      return sendProblem(reply, error instanceof AppError ? error : badRequestOf(error, status), redact);
+      return sendProblem(reply, error instanceof AppError ? error : badRequestOf(error, status, request), redact);
     }
     const stack = error instanceof Error ? error.stack : undefined;
     logger.error({ path: request.routeOptions.url, reason: summarizeError(error).message, stack }, 'http page failed');
@@ -188,9 +196,16 @@ function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redacto
 }
 
 /** Converts an error of the HTTP library, such as a body that is too large. */
-function badRequestOf(error: unknown, status: number): ApiError {
-  const code = status === 413 ? 'too_large' : status === 415 ? 'media_type' : 'bad_request';
-  return new ApiError(status, code, messageOf(error), { hint: 'see /api for the fields of each path' });
+function badRequestOf(error: unknown, status: number, { headers }: FastifyRequest): ApiError {
+  if (status === 415) {
+    const type = JSON.stringify(headers['content-type'] ?? '');
+    return new ApiError(415, 'media_type', `content-type is ${type}`, { hint: 'send application/json' });
+  }
+  if (status === 413) {
+    const hint = 'send at most 1 MiB, or a file of at most 16 MiB';
+    return new ApiError(413, 'too_large', messageOf(error), { hint });
+  }
+  return new ApiError(status, 'bad_request', messageOf(error), { hint: 'see /api for the fields of each path' });
 }
 
 function addPages(app: FastifyInstance, { version, probe, measured }: HttpServerOptions): void {

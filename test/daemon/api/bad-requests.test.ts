@@ -59,6 +59,60 @@ describe('a request that cannot be answered', () => {
     expect(answer.json).toMatchObject({ status, code: expect.any(String), detail: expect.any(String) });
   });
 
+  it('says in plain words what is missing, of another kind, or out of range', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const post = async (path: string, body: object) =>
+      (await ask(path, { method: 'POST', role: 'finance', body })).json.errors;
+    expect(await post('/v1/lines', { tenant: 7, period: '2026-02', amount: '1.00', reason: 'x'.repeat(2000) })).toEqual(
+      [
+        { field: 'tenant', message: 'expected a text' },
+        { field: 'currency', message: 'is missing' },
+        { field: 'reason', message: 'expected at most 200 characters' },
+      ],
+    );
+    expect(await post('/v1/alerts/alert_1/feedback', { label: 'maybe', note: 'x'.repeat(501) })).toEqual([
+      { field: 'label', message: expect.stringMatching(/^expected "[a-z]+"( or "[a-z]+")+$/) },
+      { field: 'note', message: 'expected at most 500 characters' },
+    ]);
+    expect(await post('/v1/alerts/alert_1/feedback', {})).toEqual([
+      { field: 'label', message: expect.stringMatching(/^is missing: expected "/) },
+    ]);
+    expect(await post('/v1/rates/check', { rates: {}, open_only: 'yes' })).toEqual([
+      { field: 'rates', message: 'expected a list' },
+      { field: 'open_only', message: 'expected true or false' },
+    ]);
+  });
+
+  it('names the place, and a remedy that works there, before it reads any field', async () => {
+    const { ask } = await serveApi(await worldOfOperations());
+    const problem = async (path: string, question: Parameters<typeof ask>[1] = {}) => {
+      const { json } = await ask(path, question);
+      return [json.status, json.detail, json.hint];
+    };
+    const token = 'send a token of `http.tokens` in the header `Authorization: Bearer TOKEN`';
+    const paths = 'see /api for the paths and their methods';
+    const wrong = { authorization: 'Bearer another-token-of-another-daemon' };
+    expect(await problem('/v1/head', { role: null })).toEqual([401, 'the request has no token', token]);
+    expect(await problem('/v1/head', { headers: wrong })).toEqual([
+      401,
+      'the token of the request is not known here',
+      token,
+    ]);
+    expect(await problem('/v1/usages?period=2026-02')).toEqual([404, 'there is no GET /api/v1/usages', paths]);
+    const text = { 'content-type': 'text/plain' };
+    expect(
+      await problem('/v1/lines', { method: 'POST', role: 'finance', headers: text, body: Buffer.from('x') }),
+    ).toEqual([...[415, 'content-type is "text/plain"', 'send application/json']]);
+    const host = { host: 'ledger.example' };
+    expect(await problem('/v1/head', { headers: host })).toEqual([
+      ...[
+        421,
+        'the host "ledger.example" is not an address of this machine\'s own',
+        'use 127.0.0.1 or localhost as the host',
+      ],
+    ]);
+  });
+
   it('finds tenants whose ids have slashes, emoji and percent signs', async () => {
     const world = await worldOfOperations();
     const ids = ['a/b', '../etc', 'snow ☃ 🎿', '100%', 'a?b#c', 'x'.repeat(255)];

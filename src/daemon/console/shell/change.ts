@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { AppError } from '../../../core/errors.ts';
 import { hasRole, type Role } from '../../../core/text/roles.ts';
 import type { InputFile } from '../../../input-files/input-file.ts';
+import { fieldWords } from '../../../operations/field-words.ts';
 import { type Changed, runRead, type Scope, type SlowRead } from '../../../operations/operation.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
@@ -112,7 +113,7 @@ function parsedInput<Input extends z.ZodObject>(
   fields: Readonly<Record<string, unknown>>,
 ): z.output<Input> {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== undefined));
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, { error: fieldWords });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = fieldLabel(String(issue?.path[0] ?? 'The form'));

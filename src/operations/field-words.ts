@@ -1,0 +1,34 @@
+import type { z } from 'zod';
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+/** Describes the fault of a field, unless its schema does. An error map for `safeParse`. */
+export function fieldWords(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : `expected ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value': {
+      const expected = `expected ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+      return issue.input === undefined ? `is missing: ${expected}` : expected;
+    }
+    case 'too_big':
+      return boundWords(issue.origin, 'at most', Number(issue.maximum));
+    case 'too_small':
+      return boundWords(issue.origin, 'at least', Number(issue.minimum));
+    default:
+      return undefined;
+  }
+}
+
+function boundWords(origin: string, bound: 'at least' | 'at most', limit: number): string {
+  if (origin !== 'string' && origin !== 'array') return `expected ${bound} ${limit}`;
+  if (bound === 'at least' && limit === 1) return 'is empty';
+  return `expected ${bound} ${limit} ${origin === 'string' ? 'characters' : 'items'}`;
+}
