@@ -43,7 +43,7 @@ export type Look = (
   url: string,
   width: number,
   scheme?: 'light' | 'dark',
-  options?: { withoutScripts?: boolean },
+  options?: { withoutScripts?: boolean; headers?: Readonly<Record<string, string>> },
 ) => Promise<Looked>;
 
 interface Browser {
@@ -118,7 +118,7 @@ async function launch(): Promise<Browser> {
       socket.send(JSON.stringify({ id: lastId, method, params, sessionId }));
     });
 
-  const look: Look = async (url, width, scheme = 'light', { withoutScripts = false } = {}) => {
+  const look: Look = async (url, width, scheme = 'light', { withoutScripts = false, headers = {} } = {}) => {
     const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
     onTestFinished(async () => {
       await call('Target.closeTarget', { targetId });
@@ -143,6 +143,7 @@ async function launch(): Promise<Browser> {
     const features = [{ name: 'prefers-color-scheme', value: scheme }];
     await ask('Emulation.setEmulatedMedia', { features });
     if (withoutScripts) await ask('Emulation.setScriptExecutionDisabled', { value: true });
+    await ask('Network.setExtraHTTPHeaders', { headers });
     await ask('Page.navigate', { url });
     await loaded;
     return {

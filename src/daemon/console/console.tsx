@@ -6,6 +6,7 @@ import type { Role } from '../../core/text/roles.ts';
 import type { Actor, Scope } from '../../operations/operation.ts';
 import { ApiError, statusOf } from '../api/problem.ts';
 import { UPLOAD_LIMITS } from '../api/read-upload.ts';
+import { isApi } from '../http/refusal.ts';
 import { limitRequests } from '../http/request-limit.ts';
 import { addAlertPage } from './alerts/alert-routes.tsx';
 import { addAlertList } from './alerts/list-routes.tsx';
@@ -87,7 +88,18 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addReports(app, pages);
   addRuns(app, pages);
   addSystem(app, pages);
+  addNoSuchPage(app);
 };
+
+/** Answers a browser that asks for a page which does not exist; programs get the answer of the server. */
+function addNoSuchPage(app: FastifyInstance): void {
+  app.get('/*', (request, reply) => {
+    if (isApi(request) || !(request.headers.accept ?? '').includes('text/html')) return reply.callNotFound();
+    throw new ApiError(404, 'not_found', 'this page does not exist', {
+      hint: 'check its address, or begin at the overview',
+    });
+  });
+}
 
 function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions): Visit {
   const { session, caller } = request;

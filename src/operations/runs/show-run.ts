@@ -57,7 +57,7 @@ export const showRun = document({
     const run = db.select().from(financeRuns).where(eq(financeRuns.run_id, runId)).get();
     if (run === undefined) {
       throw new AppError('unknown_run', `there is no run ${JSON.stringify(runId)}`, {
-        hint: 'list the runs with GET /runs or `usage-ledger export runs`',
+        hint: 'take its id from the list of runs',
       });
     }
     const found = db

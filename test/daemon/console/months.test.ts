@@ -101,7 +101,7 @@ describe('runs and system', () => {
       run_id: string;
     }[];
     const { body } = await visitor.get('/runs');
-    const shown = [...body.matchAll(/<small>([\w-]{36}|run_\w+)<\/small>/g)].map(([, id]) => id);
+    const shown = [...body.matchAll(/<small[^>]*>([\w-]{36}|run_\w+)<\/small>/g)].map(([, id]) => id);
     expect(new Set(shown)).toEqual(new Set(runs.map(({ run_id }) => run_id)));
     expect((await visitor.get('/runs?workspace=ws-2')).body).toContain('<h2>');
     expect((await visitor.get('/runs?status=failed')).body).toContain('No runs.');

@@ -1,6 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { acknowledgeLink } from '../../../src/alerts/messages/acknowledge-link.ts';
+import { createReportMaker } from '../../../src/daemon/http/reports/report-maker.ts';
+import { headOfChain } from '../../../src/ledger/journal/runs/digest.ts';
+import { openReader } from '../../../src/ledger/store/file/open.ts';
 import { createWorld, FIRST, row, type World, workspaceSettings } from '../../commands/world.ts';
 import { ledgerOfOperations, OTHER_CARD } from '../../operations/ledger-of-operations.ts';
 import { browserOfFile } from '../../support/browser.ts';
@@ -57,13 +61,65 @@ async function huge(): Promise<World> {
   return world;
 }
 
+/** A page to look at: its path, and the headers that a proxy adds to the request. */
+interface Place {
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  /** The page is that of an error, so that the browser complains about its status. */
+  isError?: boolean;
+}
+
+const LINK_KEY = 'a key of this test';
+const PROXY = { user_header: 'X-Forwarded-User', groups_header: 'X-Forwarded-Groups', roles: { read: ['staff'] } };
+
+/** Serves the console with reports, links of messages and a proxy that signs people in. */
+async function serve(world: World) {
+  appendFileSync(join(world.folder, 'usage-ledger.yml'), `http: ${JSON.stringify({ proxy_sign_in: PROXY })}\n`);
+  const { connection, close } = openReader(world.ledgerPath);
+  onTestFinished(() => void close());
+  const reports = createReportMaker({ ledgerPath: world.ledgerPath, head: () => headOfChain(connection).digest });
+  const acknowledging = {
+    ...{ connection, linkKey: LINK_KEY, acknowledge: async () => undefined, timezone: () => 'Europe/Berlin' },
+    clock: { now: () => world.clock.nowMs },
+  };
+  return serveConsole(world, { reports, acknowledging }, { pagesPerMinute: 10_000 });
+}
+
+/** The pages of somebody who has not signed in. */
+function placesOfStrangers({ query }: World): Place[] {
+  const places: Place[] = [
+    { path: '/sign-in' },
+    { path: '/months', isError: true },
+    { path: '/?token=guessed', isError: true },
+    { path: '/', headers: { 'x-forwarded-user': 'Nick', 'x-forwarded-groups': 'visitors' }, isError: true },
+    { path: '/acknowledge/alert_1/1/log/wrong', isError: true },
+  ];
+  const [alert] = query("SELECT alert_id FROM alerts WHERE state = 'firing'") as { alert_id: string }[];
+  const link = (id: string, episode?: number): string =>
+    acknowledgeLink({ channel: 'log', publicUrl: '', linkKey: LINK_KEY }, id, episode) ?? '';
+  places.push({ path: link('alert_of_the_past', 1), isError: true });
+  if (alert !== undefined) places.push({ path: link(alert.alert_id) });
+  return places;
+}
+
 /** The pages that every ledger has, and those of its first tenant, run and alert. */
 function pathsOf(world: World): string[] {
   const first = <Row>(sql: string): Row | undefined => (world.query(sql) as Row[])[0];
   const paths = ['/', '/alerts', '/alerts/silences', '/tenants', '/months', `/months/${PERIOD}`, '/money', '/runs'];
-  paths.push('/system', `/months/${PERIOD}/statements`);
+  paths.push(
+    '/system',
+    `/months/${PERIOD}/statements`,
+    '/report',
+    '/alerts?state=all',
+    '/tenants?search=nothing+like+it',
+  );
   const tenant = first<{ workspace_id: string; tenant_id: string }>('SELECT * FROM finance_usage ORDER BY tenant_id');
-  if (tenant !== undefined) paths.push(`/tenants/${tenant.workspace_id}/${encodeURIComponent(tenant.tenant_id)}`);
+  if (tenant !== undefined) {
+    const { workspace_id: workspace, tenant_id: id } = tenant;
+    paths.push(`/tenants/${workspace}/${encodeURIComponent(id)}`, `/runs?workspace=${workspace}`, '/report');
+    paths.push(`/report?workspace=${workspace}&period=${PERIOD}`);
+    paths.push(`/report/tenant?workspace=${workspace}&tenant=${encodeURIComponent(id)}&period=${PERIOD}`);
+  }
   const run = first<{ run_id: string }>('SELECT run_id FROM finance_runs');
   if (run !== undefined) paths.push(`/runs/${run.run_id}`);
   const alert = first<{ alert_id: string }>('SELECT alert_id FROM finance_alerts WHERE tenant_id IS NOT NULL');
@@ -112,6 +168,36 @@ async function uploads(url: string, world: World): Promise<string[]> {
   ];
 }
 
+/** Examines the program on the system page. */
+async function examine(url: string): Promise<void> {
+  const page = await look(`${url}/system`, 1440);
+  await page.click('form[action="/system/examine"] button');
+  const text = async (): Promise<string> => String(await page.evaluate('document.body.textContent'));
+  await eventually(async () => expect(await text()).toMatch(/Examined: /), 60_000);
+}
+
+/** Looks at a page in each size and colour scheme, and writes screenshots if somebody wants them. */
+async function inspect(url: string, { path, headers = {}, isError = false }: Place, name: string): Promise<void> {
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const width of [360, 768, 1440]) {
+      const page = await look(`${url}${path}`, width, scheme, { headers });
+      const where = `${path} at ${width}, ${scheme}`;
+      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+      expect(await page.evaluate('document.title'), where).toContain(' · usage-ledger');
+      expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), where).toBe(false);
+      if (width !== 768) expect(await page.seriousFaults(), where).toEqual([]);
+      if (!isError) expect(page.complaints, where).toEqual([]);
+      if (SHOTS !== undefined)
+        await page.screenshot(join(SHOTS, `${shotName(name, path, headers)}-${width}-${scheme}.png`));
+    }
+  }
+}
+
+function shotName(name: string, path: string, headers: object): string {
+  const who = Object.keys(headers).length > 0 ? '-nobody' : '';
+  return `${name.replaceAll(' ', '-').slice(0, 12)}${path.replaceAll(/[^a-z]+/g, '-').slice(0, 40)}${who}`;
+}
+
 describe('every page', { timeout: 600_000 }, () => {
   it.each([
     ['an empty ledger', empty],
@@ -119,22 +205,13 @@ describe('every page', { timeout: 600_000 }, () => {
     ['a ledger with huge figures and long names', huge],
   ])('of %s is readable at 360, 768 and 1440 px, light and dark, and has no violation', async (name, build) => {
     const world = await build();
-    const { url } = await serveConsole(world);
+    const { url } = await serve(world);
+    for (const place of placesOfStrangers(world)) await inspect(url, place, name);
     await look(`${url}/?token=${token}`, 1440);
+    if (build === ordinary) await examine(url);
     const paths = [...pathsOf(world), ...(build === empty ? [] : await uploads(url, world))];
-    for (const path of paths) {
-      for (const scheme of ['light', 'dark'] as const) {
-        for (const width of [360, 768, 1440]) {
-          const page = await look(`${url}${path}`, width, scheme);
-          const where = `${path} at ${width}, ${scheme}`;
-          await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
-          expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), where).toBe(false);
-          if (width !== 768) expect(await page.seriousFaults(), where).toEqual([]);
-          expect(page.complaints, where).toEqual([]);
-          const shot = `${name.replaceAll(' ', '-').slice(0, 12)}${path.replaceAll(/[^a-z]+/g, '-').slice(0, 40)}-${width}-${scheme}.png`;
-          if (SHOTS !== undefined) await page.screenshot(join(SHOTS, shot));
-        }
-      }
-    }
+    const places = [...paths.map((path): Place => ({ path })), { path: '/runs/run_1', isError: true }];
+    if (build === ordinary) places.push({ path: '/system/outlets/billing/start?from=2026-02' });
+    for (const place of [...places, { path: '/no/such/page', isError: true }]) await inspect(url, place, name);
   });
 });

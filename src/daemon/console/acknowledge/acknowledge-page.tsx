@@ -33,7 +33,9 @@ export function AcknowledgePage({
         {alerts.map(({ record, notification }) => (
           <Card key={record.alert.alert_id} title={notification.title}>
             <div class="inside">
-              <p>{notification.summary}</p>
+              {notification.lines.map((line) => (
+                <p key={line}>{line}</p>
+              ))}
               {alerts.length === 1 ? <AlertFacts notification={notification} /> : null}
               <Acknowledged record={record} timezone={timezone} />
             </div>
@@ -70,19 +72,17 @@ function Acknowledged({ record, timezone }: { record: AlertRecord; timezone: str
 
 function AcknowledgeForm({ fault }: { fault: string | null }) {
   return (
-    <form method="post" class="card">
-      <div class="fields">
-        {fault === null ? null : (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
-        <Field name="name" label="Your name" required maxLength={MAX_NAME_CHARACTERS} autocomplete="name" />
-        <Field name="note" label="Note" maxLength={MAX_NOTE_CHARACTERS} />
-        <button class="main" type="submit">
-          Acknowledge
-        </button>
-      </div>
+    <form method="post" class="card fields">
+      {fault === null ? null : (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <Field name="name" label="Your name" required maxLength={MAX_NAME_CHARACTERS} autocomplete="name" />
+      <Field name="note" label="Note" maxLength={MAX_NOTE_CHARACTERS} />
+      <button class="main" type="submit">
+        Acknowledge
+      </button>
     </form>
   );
 }

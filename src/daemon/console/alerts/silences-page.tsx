@@ -34,9 +34,9 @@ export function SilencesPage({ visit, rows }: { visit: Visit; rows: readonly Sil
       </div>
       <div class="card">
         {rows.length === 0 ? (
-          <Empty>Nothing is muted.</Empty>
+          <Empty>Nothing is muted. Silence an alert, or plan growth, on the page of the alert.</Empty>
         ) : (
-          <Table label="Silences and plans" heads={heads}>
+          <Table label="Silences and plans" heads={heads} stacked>
             {rows.map((row) => (
               <Row key={row.silence_id} row={row} visit={visit} canEnd={canEnd} />
             ))}
@@ -69,7 +69,7 @@ function Row({ row, visit, canEnd }: { row: SilenceRow; visit: Visit; canEnd: bo
         {row.reason}
         <small>{row.created_by}</small>
       </td>
-      <td>
+      <td data-label="Until">
         <Time at={row.until} />
       </td>
       <td class="number wide-only">{formatInteger(row.muted)}</td>

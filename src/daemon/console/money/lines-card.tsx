@@ -42,7 +42,7 @@ export function LinesCard({ visit, lines, hasEarlier, isLatest, preset, workspac
       {lines.length === 0 ? (
         <Empty>{isLatest ? 'No manual lines.' : 'No earlier manual lines.'}</Empty>
       ) : (
-        <Table label="Manual lines" heads={heads}>
+        <Table label="Manual lines" heads={heads} stacked>
           {lines.map((line) => (
             <LineRow key={line.line_id} visit={visit} line={line} />
           ))}

@@ -129,7 +129,7 @@ function Margin({ margins, hasCosts }: { margins: readonly MarginMonth[]; hasCos
       {margins.length === 0 ? (
         <Empty>{hasCosts ? 'No costs in the latest months.' : 'No cost cards, so there is no margin.'}</Empty>
       ) : (
-        <Table label="Margin" heads={heads}>
+        <Table label="Margin" heads={heads} stacked>
           {margins.map(({ period, currency, revenue, cost, without }) => {
             const margin = revenue - cost;
             return (
@@ -140,7 +140,7 @@ function Margin({ margins, hasCosts }: { margins: readonly MarginMonth[]; hasCos
                 </th>
                 <td class="number wide-only">{amountText(revenue, currency)}</td>
                 <td class="number wide-only">{amountText(cost, currency)}</td>
-                <td class={`number ${margin < 0n ? 'bad' : ''}`}>
+                <td class={`number ${margin < 0n ? 'bad' : ''}`} data-label="Margin">
                   {amountText(margin, currency)} {currency}
                   <small>{revenue > 0n ? `${((Number(margin) / Number(revenue)) * 100).toFixed(1)}%` : ''}</small>
                 </td>

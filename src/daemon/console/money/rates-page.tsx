@@ -122,7 +122,7 @@ function MonthTable({ label, months }: { label: string; months: RatesComparison[
 
 const AMOUNT_HEADS = [
   { label: 'Now', number: true, wide: true },
-  { label: 'With these cards', number: true },
+  { label: 'With these cards', number: true, wide: true },
   { label: 'Difference', number: true },
 ];
 
@@ -132,7 +132,7 @@ function Amounts({ currency, now, other, difference }: AmountsProps) {
   return (
     <>
       <td class="number wide-only">{formatDecimal(now)}</td>
-      <td class="number">{formatDecimal(other)}</td>
+      <td class="number wide-only">{formatDecimal(other)}</td>
       <td class="number">{signedMoney({ amount: difference, currency })}</td>
     </>
   );

@@ -89,24 +89,26 @@ function Causes({ comparison: { groups } }: { comparison: Comparison }) {
     { label: 'Cause' },
     { label: 'Tenants', number: true },
     { label: 'Invoices minus ledger', number: true },
-    { label: 'What to do', wide: true },
+    { label: 'What to do' },
   ];
   return (
     <Card title="Causes">
       {groups.length === 0 ? (
         <Empty>Every tenant matches.</Empty>
       ) : (
-        <Table label="Causes" heads={heads}>
+        <Table label="Causes" heads={heads} stacked>
           {groups.map(({ kind, tenants, sums }) => (
             <tr key={kind}>
               <th scope="row">{KINDS[kind].label}</th>
-              <td class="number">{formatInteger(tenants)}</td>
-              <td class="number">
+              <td class="number" data-label="Tenants">
+                {formatInteger(tenants)}
+              </td>
+              <td class="number" data-label="Invoices minus ledger">
                 {sums.map(({ currency, difference }) => (
                   <div key={currency}>{signedMoney({ amount: difference, currency })}</div>
                 ))}
               </td>
-              <td class="wide-only">{KINDS[kind].remedy}</td>
+              <td>{KINDS[kind].remedy}</td>
             </tr>
           ))}
         </Table>
@@ -129,7 +131,7 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
   const note = rows.length < differing ? `the ${rows.length} largest of ${formatInteger(differing)}` : undefined;
   return (
     <Card title="Differences" note={note}>
-      <Table label="Differences" heads={heads}>
+      <Table label="Differences" heads={heads} stacked>
         {rows.map((row) => {
           const { workspace_id, tenant_id, display_name, currency, difference, kind } = row;
           return (
@@ -143,7 +145,7 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
               <td class="number wide-only">{row.invoice_credits === null ? '' : formatInteger(row.invoice_credits)}</td>
               <td class="number wide-only">{row.ledger_amount === null ? '' : formatDecimal(row.ledger_amount)}</td>
               <td class="number wide-only">{row.invoice_amount === null ? '' : formatDecimal(row.invoice_amount)}</td>
-              <td class="number">
+              <td class="number" data-label="Difference">
                 {difference === null || currency === null ? '' : signedMoney({ amount: difference, currency })}
               </td>
             </tr>

@@ -21,7 +21,7 @@ export function MonthListPage({ visit, months, openMonth, earlier }: MonthListPr
     { label: 'Month' },
     { label: 'State' },
     { label: 'Tenants', number: true, wide: true },
-    { label: 'Credits', number: true },
+    { label: 'Credits', number: true, wide: currencies.length > 0 },
     ...currencies.map((currency) => ({ label: currency, number: true })),
   ];
   const shown = earlier === null ? months : months.slice(0, -1);
@@ -82,7 +82,7 @@ function MonthRow({
         <Badge tone={isOpen ? 'quiet' : closed === workspaces ? 'good' : 'odd'}>{state}</Badge>
       </td>
       <td class="number wide-only">{formatInteger(tenants)}</td>
-      <td class="number">
+      <td class={currencies.length > 0 ? 'number wide-only' : 'number'}>
         {formatInteger(credits_used)}
         <small>{change(credits_used, before?.credits_used)}</small>
       </td>

@@ -4,6 +4,7 @@ import { counted, firstOf } from '../../../core/text/words.ts';
 import { closeMonths } from '../../../operations/months/close-month.ts';
 import { reopenMonth } from '../../../operations/months/reopen-month.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/columns.ts';
+import type { MonthChangeReason } from '../../../reports/queries/month-changes.ts';
 import type { MonthEnd, MonthEndWorkspace } from '../../../reports/queries/month-end-record.ts';
 import { draftValue, FormFault, FormToken, MAX_NOTE_CHARACTERS, PersonField } from '../shell/form.tsx';
 import { linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
@@ -122,7 +123,7 @@ function Workspaces({ visit, plan, names, page }: WorkspacesProps) {
     { label: 'Documents', wide: true },
   ];
   const table = (
-    <Table label="Workspaces" heads={heads} {...(canChange ? { pick: 'workspaces' } : {})}>
+    <Table label="Workspaces" heads={heads} stacked {...(canChange ? { pick: 'workspaces' } : {})}>
       {shown.map((workspace) => (
         <WorkspaceRow
           key={workspace.workspace_id}
@@ -237,7 +238,7 @@ function WorkspaceRow({
         {amounts.map(({ currency, amount, previous_amount }) => (
           <div key={currency}>
             {moneyText({ amount, currency })}
-            <small class="quiet"> {formatDecimal(previous_amount)} before</small>
+            <div class="small quiet">{formatDecimal(previous_amount)} before</div>
           </div>
         ))}
       </td>
@@ -250,6 +251,16 @@ function WorkspaceRow({
     </tr>
   );
 }
+
+const REASONS: Readonly<Record<MonthChangeReason, string>> = {
+  new: 'new tenant',
+  gone: 'no longer charged',
+  usage: 'usage',
+  card: 'other rate card',
+  corrections: 'corrections',
+  lines: 'manual lines',
+  requests: 'requests',
+};
 
 function Changes({ sum: { currency, largest } }: { sum: MonthEnd['money'][number] }) {
   if (largest.length === 0) return null;
@@ -270,7 +281,7 @@ function Changes({ sum: { currency, largest } }: { sum: MonthEnd['money'][number
             </th>
             <td class="number">{formatDecimal(amount)}</td>
             <td class="number">{formatDecimal(previous_amount)}</td>
-            <td class="wide-only">{reasons.join(', ')}</td>
+            <td class="wide-only">{reasons.map((reason) => REASONS[reason]).join(', ')}</td>
           </tr>
         ))}
       </Table>

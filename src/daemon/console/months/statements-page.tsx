@@ -33,7 +33,7 @@ export function StatementsPage({ visit, period, filters, ranking, workspaces }: 
       </div>
       <div class="card">
         <form class="filters" method="get" action={`/months/${period}/statements`}>
-          <Field name="search" label="Id, name, reference or label" type="search" value={search} maxLength={200} />
+          <Field name="search" label="Id, name, reference or label" type="search" long value={search} maxLength={200} />
           {workspaces.length < 2 ? null : (
             <Select
               name="workspace"

@@ -48,7 +48,7 @@ export function ReportChoicePage({
         <h1>Usage by workspace</h1>
       </div>
       <Card title="Workspaces">
-        <ul class="inside">
+        <ul class="links">
           {workspaces.map(({ id, name }) => (
             <li key={id}>
               <a href={linkTo('/report', { workspace: id })}>{name}</a>{' '}

@@ -116,7 +116,7 @@ function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPage
         {runs.length === 0 ? (
           <Empty>No runs.</Empty>
         ) : (
-          <Table label="Runs" heads={heads}>
+          <Table label="Runs" heads={heads} stacked>
             {runs.map((run) => (
               <RunRow key={run.run_id} run={run} />
             ))}
@@ -176,7 +176,7 @@ function RunRow({ run }: { run: LatestRun }) {
       </td>
       <th scope="row">
         <a href={linkTo('/runs', { workspace: workspace_id })}>{workspace_id}</a>
-        <small>{run_id}</small>
+        <small class="wide-only">{run_id}</small>
       </th>
       <td>
         <Badge tone={statusTone(status)}>{status}</Badge>
@@ -186,7 +186,9 @@ function RunRow({ run }: { run: LatestRun }) {
       <td class="number wide-only">{tookText(started_at, finished_at)}</td>
       <td class="number wide-only">{formatInteger(run.pages)}</td>
       <td class="number wide-only">{formatInteger(run.records)}</td>
-      <td class="number">{formatInteger(run.entries)}</td>
+      <td class="number" data-label="Changes">
+        {formatInteger(run.entries)}
+      </td>
     </tr>
   );
 }

@@ -15,7 +15,8 @@ export function ErrorPage({
   message: string;
   hint: string | undefined;
 }) {
-  const title = STATUS_CODES[status] ?? 'Error';
+  const name = STATUS_CODES[status] ?? 'Error';
+  const title = name.charAt(0) + name.slice(1).toLowerCase();
   return (
     <Layout visit={visit} place={null} title={title}>
       <div class="head">

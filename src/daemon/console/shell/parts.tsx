@@ -50,15 +50,17 @@ interface TableProps {
   heads: readonly Head[];
   /** The name of the rows, such as `alerts`. If set, each row begins with a box that selects it. */
   pick?: string;
+  /** On narrow screens, the cells of a row are below each other. `data-label` names a cell there. */
+  stacked?: boolean;
   children: ComponentChildren;
 }
 
 /** A table that scrolls sideways inside its box. */
-export function Table({ label, heads, pick, children }: TableProps) {
+export function Table({ label, heads, pick, stacked, children }: TableProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
-      <table>
+      <table class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
             {pick === undefined ? null : (
@@ -158,11 +160,14 @@ export function Field({
   name,
   label,
   value = '',
+  long,
   ...others
 }: {
   name: string;
   label: string;
   value?: string | undefined;
+  /** The field takes the room of two among filters. */
+  long?: boolean;
   type?: string;
   required?: boolean;
   maxLength?: number;
@@ -170,7 +175,7 @@ export function Field({
   autocomplete?: string;
 }) {
   return (
-    <label>
+    <label class={long ? 'long' : ''}>
       {label}
       <input name={name} value={value} {...others} />
     </label>

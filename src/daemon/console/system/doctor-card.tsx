@@ -73,7 +73,7 @@ function Findings({ findings }: { findings: readonly DoctorFinding[] }) {
 
 function FindingTable({ label, findings }: { label: string; findings: readonly DoctorFinding[] }) {
   return (
-    <Table label={label} heads={[{ label: 'Check' }, { label: 'Result' }, { label: 'Finding' }]}>
+    <Table label={label} heads={[{ label: 'Check' }, { label: 'Result' }, { label: 'Finding' }]} stacked>
       {findings.map(({ check, subject, status, message, remedy }) => (
         <tr key={JSON.stringify([check, subject, message])}>
           <th scope="row">

@@ -25,7 +25,7 @@ export function OutletsCard({ visit, outlets }: { visit: Visit; outlets: readonl
   const heads = [{ label: 'Outlet' }, { label: 'State' }, { label: 'Waiting', number: true }];
   return (
     <Card title="Outlets" note="billing systems that receive usage">
-      <Table label="Outlets" heads={heads}>
+      <Table label="Outlets" heads={heads} stacked>
         {outlets.map((outlet) => (
           <OutletLine key={outlet.name} visit={visit} outlet={outlet} />
         ))}
@@ -53,7 +53,9 @@ function OutletLine({ visit, outlet }: { visit: Visit; outlet: OutletStatus }) {
         ) : null}
         {state === 'sending' && may(visit, pauseOutlet) ? <PauseForm visit={visit} name={name} /> : null}
       </td>
-      <td class="number">{formatInteger(waiting)}</td>
+      <td class="number" data-label="Waiting">
+        {formatInteger(waiting)}
+      </td>
     </tr>
   );
 }

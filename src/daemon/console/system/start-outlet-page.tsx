@@ -42,8 +42,8 @@ export function StartOutletPage({ visit, name, customer, openMonth, from, previe
       </div>
       <div class="card">
         <form class="filters" method="get" action={startPath(name)}>
-          <Field name="from" label={`First month, such as ${openMonth}`} value={from} required />
-          <button type="submit">Show what would be sent</button>
+          <Field name="from" label={`Month, such as ${openMonth}`} value={from} required />
+          <button type="submit">Preview</button>
         </form>
       </div>
       {preview === null ? null : 'refused' in preview ? (
@@ -78,14 +78,22 @@ function Preview({
         {months.length === 0 ? (
           <Empty>The ledger has no usage since {monthName(from)}. Sending begins with the next reading.</Empty>
         ) : (
-          <Table label="To be sent" heads={heads}>
+          <Table label="To be sent" heads={heads} stacked>
             {months.toReversed().map(({ period, events, credits, requests, held, late }) => (
               <tr key={period}>
                 <th scope="row">{monthName(period)}</th>
-                <td class="number">{formatInteger(events)}</td>
-                <td class="number">{formatInteger(credits ?? requests ?? 0n)}</td>
-                <td class="number">{formatInteger(held)}</td>
-                <td class="number">{formatInteger(late)}</td>
+                <td class="number" data-label="Events">
+                  {formatInteger(events)}
+                </td>
+                <td class="number" data-label={sendsCredits ? 'Credits' : 'Requests'}>
+                  {formatInteger(credits ?? requests ?? 0n)}
+                </td>
+                <td class="number" data-label="Held">
+                  {formatInteger(held)}
+                </td>
+                <td class="number" data-label="Too old">
+                  {formatInteger(late)}
+                </td>
               </tr>
             ))}
           </Table>

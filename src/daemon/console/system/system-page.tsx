@@ -70,7 +70,7 @@ function Channels({ visit, system: { channels, outbox } }: { visit: Visit; syste
   const note = `${formatInteger(outbox.pending)} waiting, ${formatInteger(outbox.held)} for the daily summary`;
   return (
     <Card title="Channels" note={note}>
-      <Table label="Channels" heads={heads}>
+      <Table label="Channels" heads={heads} stacked>
         {channels.map(({ name, type, fault }) => (
           <tr key={name}>
             <th scope="row">
@@ -106,7 +106,7 @@ function Undelivered({ visit, system: { undelivered } }: { visit: Visit; system:
   const heads = [{ label: 'Created' }, { label: 'Channel' }, { label: 'Reason' }];
   return (
     <Card title="Undelivered messages" note={counted(undelivered.length, 'message')}>
-      <Table label="Undelivered messages" heads={heads}>
+      <Table label="Undelivered messages" heads={heads} stacked>
         {undelivered.slice(0, SHOWN_MESSAGES).map(({ notification_id, channel, created_at, last_error }) => (
           <tr key={`${notification_id} ${channel}`}>
             <td>
@@ -134,11 +134,15 @@ function Exports({ system: { exports } }: { system: SystemView }) {
   if (exports.length === 0) return null;
   return (
     <Card title="Scheduled exports">
-      <Table label="Scheduled exports" heads={[{ label: 'Export' }, { label: 'Last file' }, { label: 'State' }]}>
+      <Table
+        label="Scheduled exports"
+        heads={[{ label: 'Export' }, { label: 'Last file' }, { label: 'State' }]}
+        stacked
+      >
         {exports.map(({ name, failing, lastAtMs }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td>
+            <td data-label="Last file">
               <Time at={lastAtMs === null ? null : new Date(lastAtMs).toISOString()} />
             </td>
             <td>

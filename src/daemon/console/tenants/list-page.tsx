@@ -62,6 +62,7 @@ export function TenantListPage({ visit, filters, ranking, workspaces, months }: 
             name="search"
             label="Id, name, reference or label"
             type="search"
+            long
             value={filters.search}
             maxLength={200}
           />

@@ -9,7 +9,7 @@ import { StateBadge } from '../alerts/list-page.tsx';
 import { alertLink, changeText, linkTo, moneyText, monthName, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { MonthChart, type MonthChartData, MonthLegend } from '../shell/month-chart.tsx';
-import { Badge, Card, Empty, SeverityBadge, Table, Time } from '../shell/parts.tsx';
+import { Badge, Card, Empty, SeverityBadge, Table, Tile, Time } from '../shell/parts.tsx';
 import { StatementLinks } from '../shell/statement-links.tsx';
 import type { Visit } from '../shell/visit.ts';
 import { EditCard } from './edit-card.tsx';
@@ -41,6 +41,7 @@ export function TenantPage({ visit, data, alerts }: TenantPageProps) {
           {facts.join(' · ')} {withdrawn ? <Badge tone="odd">withdrawn</Badge> : null}
         </p>
       </div>
+      <MonthTiles data={data} isOpen={period === periodAt(visit.nowMs)} alerts={alerts} />
       <div class="columns">
         <div>
           <Days data={data} />
@@ -56,6 +57,45 @@ export function TenantPage({ visit, data, alerts }: TenantPageProps) {
         </div>
       </div>
     </Layout>
+  );
+}
+
+/** The figures of the month that is shown, against the previous month. */
+function MonthTiles({ data, isOpen, alerts }: Pick<TenantPageProps, 'data' | 'alerts'> & { isOpen: boolean }) {
+  const { months, credits, money, period } = data;
+  const at = months.indexOf(period);
+  if (at < 0) return null;
+  const [now, before] = [credits[at] ?? 0n, credits[at - 1]];
+  const previous = months[at - 1];
+  const compared = previous === undefined ? null : `in ${monthName(previous)}`;
+  const change = isOpen || before === undefined ? null : changeText(now, before);
+  const open = alerts.filter(({ state }) => state === 'firing' || state === 'acknowledged').length;
+  return (
+    <div class="tiles">
+      <Tile label={isOpen ? `Credits, ${monthName(period)} to date` : `Credits, ${monthName(period)}`}>
+        <p class="figure">{formatInteger(now)}</p>
+        <p class="quiet">
+          {before === undefined ? 'no earlier month' : `${formatInteger(before)} ${compared}`}
+          {change === null ? null : ` (${change})`}
+        </p>
+      </Tile>
+      {money.map(({ currency, amounts }) => (
+        <Tile key={currency} label={isOpen ? 'Charge to date' : 'Charge'}>
+          <p class="figure">
+            {monthAmountText(amounts[at] ?? 0n, currency)} <span class="unit">{currency}</span>
+          </p>
+          {compared === null ? null : (
+            <p class="quiet">
+              {monthAmountText(amounts[at - 1] ?? 0n, currency)} {compared}
+            </p>
+          )}
+        </Tile>
+      ))}
+      <Tile label="Open alerts">
+        <p class={`figure ${open === 0 ? '' : 'odd'}`}>{formatInteger(open)}</p>
+        <p class="quiet">{open === 0 ? 'nothing unusual' : 'listed below'}</p>
+      </Tile>
+    </div>
   );
 }
 
