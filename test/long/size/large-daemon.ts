@@ -133,8 +133,10 @@ export async function startLargeDaemon(size: LedgerSize): Promise<LargeDaemon> {
         await sleep(TURN_MS);
         await daemon.read();
         last = await ask(path, question);
+        const during = await daemon.read();
         await sleep(TURN_MS);
-        if (time > 0) readings.push({ ...(await daemon.read()), ms: last.ms });
+        const { workedMs } = await daemon.read();
+        if (time > 0) readings.push({ ...during, workedMs: Math.max(workedMs, during.workedMs), ms: last.ms });
       }
       return {
         status: last?.status ?? 0,
