@@ -35,6 +35,7 @@ export function cutAtClause(cut: string): string | null {
  * ms.
  */
 export function withThousands(digits: string): string {
+  if (digits.length <= 3) return digits;
   return digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 

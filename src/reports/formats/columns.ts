@@ -100,7 +100,8 @@ export function formatSigned(value: bigint): string {
 
 /** Adds thousands separators to a plain decimal for people, such as the amount `-1,234.50`. Exact. */
 export function formatDecimal(plain: string): string {
-  return plain.replace(/^-?\d+/, withThousands);
+  const point = plain.indexOf('.');
+  return point < 0 ? withThousands(plain) : `${withThousands(plain.slice(0, point))}${plain.slice(point)}`;
 }
 
 /** Formats the age of an event. Returns `never` for null and `unknown` for a time more than a minute in the future. */

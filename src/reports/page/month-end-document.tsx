@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { formatMinute } from '../../core/date-time.ts';
 import { addPeriods } from '../../core/period.ts';
 import { counted } from '../../core/text/words.ts';
-import { selfContained } from '../../look/document.tsx';
+import { selfContained } from '../../look/document.ts';
 import { Badge, Card, type Cell, Empty, FigureTable, figure, Tile, type Tone } from '../../look/parts.tsx';
 import { documentStyle } from '../../look/style-sheets.ts';
 import { formatDecimal } from '../formats/columns.ts';

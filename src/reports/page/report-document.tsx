@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { selfContained } from '../../look/document.tsx';
+import { selfContained } from '../../look/document.ts';
 import { documentStyle } from '../../look/style-sheets.ts';
 import type { ReportCharts } from './draw-charts.ts';
 import type { PageData } from './page-data.ts';

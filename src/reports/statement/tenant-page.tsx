@@ -1,5 +1,5 @@
 import type { StatementDocument } from '../../billing/statement/document.ts';
-import { DOCUMENT_END, documentStart, renderInert } from '../../look/document.tsx';
+import { DOCUMENT_END, documentStart, renderInert } from '../../look/document.ts';
 import { renderJson } from '../formats/json.ts';
 import { StatementSheet } from './statement-sheet.tsx';
 import { STATEMENT_WORDS } from './statement-words.ts';
@@ -25,16 +25,17 @@ export function tenantPage(statement: StatementDocument, { style, script, script
   // The digest must reach the reader separately. If it were printed on the page, readers would copy it into the
   // field.
   const shown = { ...statement, head_digest: null };
-  const content = renderInert(
-    <>
-      {tenants.map((tenant) => (
-        <StatementSheet key={tenant.tenant_id} statement={shown} tenant={tenant} />
-      ))}
-      {proof === null ? null : <VerifyForm />}
-    </>,
-  );
-  const scripts = proof === null ? '' : embeddedScripts(statement, script);
-  return `${documentStart({ title, style, language, scriptHash })}${content}\n${scripts}${DOCUMENT_END}`;
+  const sheets = tenants.map((tenant) => renderInert(<StatementSheet statement={shown} tenant={tenant} />));
+  const check = proof === null ? '' : `${renderedForm()}\n${embeddedScripts(statement, script)}`;
+  return `${documentStart({ title, style, language, scriptHash })}${sheets.join('')}${check}${DOCUMENT_END}`;
+}
+
+let cachedForm: string | null = null;
+
+/** Renders the form once: it is the same on each page. */
+function renderedForm(): string {
+  cachedForm ??= renderInert(<VerifyForm />);
+  return cachedForm;
 }
 
 function VerifyForm() {

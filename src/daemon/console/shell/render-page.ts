@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
-import { HTML_TYPE, renderInert } from '../../../look/document.tsx';
+import { HTML_TYPE, renderInert } from '../../../look/document.ts';
 
 /** Allows the console's own style sheet, script, requests and forms, and nothing else. */
 const CONSOLE_POLICY =

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { htmlText } from '../core/text/html-text.ts';
 import { inertText } from '../core/text/inert-text.ts';
 
 /** The content type of a page. */
@@ -32,16 +33,17 @@ export function selfContained(head: DocumentHead, content: VNode): string {
 export function documentStart({ title, style, language = 'en', scriptHash = null }: DocumentHead): string {
   const script = scriptHash === null ? '' : `; script-src 'sha256-${scriptHash}'`;
   const policy = `default-src 'none'; style-src 'unsafe-inline'; img-src data:${script}`;
-  const head = renderToString(
-    <head>
-      <meta charset="utf-8" />
-      <meta name="viewport" content="width=device-width, initial-scale=1" />
-      <meta http-equiv="Content-Security-Policy" content={policy} />
-      <title>{inertText(title)}</title>
-      <style dangerouslySetInnerHTML={{ __html: style }} />
-    </head>,
-  );
-  return `<!doctype html>\n<html lang="${language}">${head}\n<body>\n<main>\n`;
+  return `<!doctype html>
+<html lang="${language}"><head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<title>${htmlText(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+`;
 }
 
 export const DOCUMENT_END = '</main>\n</body>\n</html>\n';
