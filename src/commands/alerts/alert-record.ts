@@ -32,6 +32,7 @@ const NOT_SENT_REASONS: Readonly<Record<string, string>> = {
   quiet: 'no change to report',
   not_notified: 'never notified',
   notified: 'already notified',
+  immaterial: 'below critical_share',
   acknowledged: 'acknowledged',
 };
 

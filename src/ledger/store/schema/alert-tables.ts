@@ -87,7 +87,7 @@ export const alertTransitions = sqliteTable(
     currentCredits: int64('current_credits'),
     /** 1 when nobody was notified, for the reason in `silent_because`. */
     silent: integer('silent').notNull(),
-    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `not_notified`, `quiet`; null when somebody was notified. */
+    /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `immaterial`, `not_notified`, `quiet`; null when somebody was notified. */
     silentBecause: text('silent_because'),
     /** The note of the person who acknowledged. */
     note: text('note'),

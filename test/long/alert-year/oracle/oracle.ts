@@ -292,11 +292,28 @@ class Oracle {
       return this.#isCommon(tenant ?? '', month, atMs) ? null : 'it goes beyond what is common, or nothing is';
     }
     if (because.startsWith('silence:')) return isMuted ? null : 'muted without a silence or plan';
+    if (because === 'immaterial') return this.#whyMaterial(change, month);
     // Of one alert at one level there is news once a day, and none while one run has found its cause gone.
     return because === 'daily' || because === 'clearing' ? null : `muted because ${because}`;
   }
+
+  /** Why growth had to be sent although it was called immaterial; null when it did not have to be. */
+  #whyMaterial({ rule, tenant: id, period }: AlertChange, month: number): string | null {
+    if (!GROWTH.includes(rule)) return `muted as immaterial, which is for growth`;
+    if (!this.#ledger.of(rule, id, periodIndex(period)).isTold) return 'its beginning was called immaterial';
+    const tenant = id === null ? null : (this.#seen.tenants.get(id) ?? null);
+    const current = tenant === null ? totalOf(this.#seen, month).credits : this.#seen.credits(tenant, month);
+    const before =
+      tenant === null
+        ? totalOf(this.#seen, month - 1).credits
+        : (comparedWith(this.#seen, tenant, month) ?? this.#seen.credits(tenant, month - 1));
+    const isMaterial = current - before >= CRITICAL_SHARE * totalOf(this.#seen, month - 1).credits;
+    return isMaterial ? 'its increase is material' : null;
+  }
 }
 
+/** Documented default of `critical_share`. */
+const CRITICAL_SHARE = 0.005;
 const GROWTH: readonly string[] = ['jump', 'new_spend', 'workspace_jump'];
 
 function isWithdrawn({ withdrawn, before }: Change): boolean {
