@@ -1,6 +1,10 @@
+import { h } from 'preact';
+import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
-import { chartCells, emailText } from '../../../src/alerts/channels/email-text.ts';
+import { DailyChart } from '../../../src/alerts/channels/email-html.tsx';
+import { emailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
+import type { Notification } from '../../../src/alerts/messages/facts/facts.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';
 
@@ -12,16 +16,19 @@ const DAILY_USAGE = {
   },
 };
 
+function chartOf(alert: Notification): string {
+  return renderToString(h(DailyChart, { alert }));
+}
+
 test('the chart has a row of cells for each month, each bar as high as its day', () => {
-  const cells =
-    chartCells(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: DAILY_USAGE } }))) ?? '';
+  const cells = chartOf(buildNotification(jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: DAILY_USAGE } })));
   for (const label of ['January, credits a day', 'February, credits a day', 'the highest bar is 171,000']) {
     expect(cells).toContain(label);
   }
   expect(cells.match(/<td style/g)).toHaveLength(2 * 31);
-  expect(cells.match(/background:#999/g)).toHaveLength(31);
-  expect([...cells.matchAll(/height:(\d+)px;background:#06c/g)].map(([, height]) => height)).toEqual(['1', '60']);
-  expect(chartCells(buildNotification(jumpFacts()))).toBeNull();
+  expect(cells.match(/class="before"/g)).toHaveLength(31);
+  expect([...cells.matchAll(/class="now" style="height:(\d+)px/g)].map(([, height]) => height)).toEqual(['1', '60']);
+  expect(chartOf(buildNotification(jumpFacts()))).toBe('');
 });
 
 test('a mail has the chart in its HTML, bars in its text, and the commands to type next in both', () => {
@@ -32,7 +39,7 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
   if (view === null) throw new Error('the payload cannot be read');
   const { text, html } = emailText(view);
   expect(html).not.toContain('<svg');
-  expect(html).toContain('background:#06c');
+  expect(html).toContain('class="now"');
   expect(text).toContain('2026-02  ▁··█');
   expect(text).toMatch(/^Credits a day, up to [\d,]+; · unknown:$/m);
   for (const part of [text, html]) expect(part).toContain('usage-ledger alerts explain alert_1');
@@ -41,7 +48,7 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
 test('a mail leaves out a month whose days were not read', () => {
   const days = { ...DAILY_USAGE.days, previous: DAILY_USAGE.days.previous.map(() => null) };
   const facts = jumpFacts({ evidence: { ...NO_EVIDENCE, daily_usage: { ...DAILY_USAGE, days } } });
-  expect(chartCells(buildNotification(facts))).not.toContain('January');
+  expect(chartOf(buildNotification(facts))).not.toContain('January');
   const view = readMessage(renderPayload(buildNotification(facts)));
   if (view === null) throw new Error('the payload cannot be read');
   const { text } = emailText(view);

@@ -31,10 +31,15 @@ test('the HTML of a mail fits a phone and a window, names of any length and the 
   const file = join(temporaryFolder(), 'mail.html');
   writeFileSync(file, emailText(view).html);
   const look = await startBrowser();
-  for (const width of [375, 600]) {
-    const page = await look(`file://${file}`, width);
+  for (const [width, scheme] of [
+    [375, 'light'],
+    [600, 'light'],
+    [600, 'dark'],
+  ] as const) {
+    const page = await look(`file://${file}`, width, scheme);
+    expect(await page.seriousFaults(), `at ${width}, ${scheme}`).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    expect(await page.evaluate("document.querySelectorAll('td > div').length")).toBe(51);
+    expect(await page.evaluate("document.querySelectorAll('.before, .now').length")).toBe(51);
     expect(page.complaints).toEqual([]);
   }
 });
