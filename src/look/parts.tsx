@@ -52,15 +52,17 @@ interface FigureTableProps {
   label: string;
   heads: readonly string[];
   rows: readonly (readonly Cell[])[];
+  /** The rows become lists of labelled figures on phones. */
+  isStacked?: boolean;
 }
 
 /** A table of figures, which scrolls sideways inside its box. The first cell of a row is its head. */
-export function FigureTable({ label, heads, rows }: FigureTableProps) {
+export function FigureTable({ label, heads, rows, isStacked = false }: FigureTableProps) {
   const isNumber = heads.map((_, at) => rows.some((row) => isFigure(row[at] ?? null)));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
-      <table>
+      <table class={isStacked ? 'stacked' : ''}>
         <thead>
           <tr>
             {heads.map((head, at) => (
@@ -72,7 +74,7 @@ export function FigureTable({ label, heads, rows }: FigureTableProps) {
         </thead>
         <tbody>
           {rows.map((row, at) => (
-            <tr key={at}>{row.map((cell, column) => bodyCell(cell, column))}</tr>
+            <tr key={at}>{row.map((cell, column) => bodyCell(cell, column, isStacked ? heads[column] : undefined))}</tr>
           ))}
         </tbody>
       </table>
@@ -80,11 +82,15 @@ export function FigureTable({ label, heads, rows }: FigureTableProps) {
   );
 }
 
-function bodyCell(cell: Cell, column: number): VNode {
+function bodyCell(cell: Cell, column: number, label: string | undefined): VNode {
   const content =
     typeof cell === 'bigint' ? withThousands(String(cell)) : typeof cell === 'object' ? cell?.content : cell;
   if (column === 0) return <th scope="row">{content}</th>;
-  return <td class={isFigure(cell) ? 'number' : ''}>{content}</td>;
+  return (
+    <td class={isFigure(cell) ? 'number' : ''} data-label={label}>
+      {content}
+    </td>
+  );
 }
 
 function isFigure(cell: Cell): boolean {

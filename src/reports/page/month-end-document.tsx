@@ -127,7 +127,7 @@ function WorkspacesCard({ workspaces }: Pick<MonthEnd, 'workspaces'>) {
       {workspaces.length === 0 ? (
         <Empty>No workspace has this month.</Empty>
       ) : (
-        <FigureTable label="Workspaces" heads={WORKSPACE_HEADS} rows={workspaces.map(workspaceCells)} />
+        <FigureTable label="Workspaces" heads={WORKSPACE_HEADS} rows={workspaces.map(workspaceCells)} isStacked />
       )}
     </Card>
   );
@@ -136,7 +136,11 @@ function WorkspacesCard({ workspaces }: Pick<MonthEnd, 'workspaces'>) {
 function workspaceCells(workspace: MonthEndWorkspace): Cell[] {
   const { workspace_id, state, tenants, unchanged_since, unnamed, unpriced, corrections, amounts } = workspace;
   const sums = (of: 'amount' | 'previous_amount') =>
-    figure(amounts.map((money) => <div key={money.currency}>{`${formatDecimal(money[of])} ${money.currency}`}</div>));
+    figure(
+      amounts.map((money) => (
+        <div key={money.currency} class="nowrap">{`${formatDecimal(money[of])} ${money.currency}`}</div>
+      )),
+    );
   return [
     workspace_id,
     { content: <Badge tone={TONES[state]}>{formatWorkspaceState(workspace)}</Badge> },
@@ -161,7 +165,12 @@ function ChangesCard({ sum: { currency, largest }, previous }: { sum: MonthEnd['
   const title = `Largest changes in ${currency}`;
   return (
     <Card title={title}>
-      <FigureTable label={title} heads={['Tenant', 'Amount', formatMonth('en', previous), 'Why']} rows={rows} />
+      <FigureTable
+        label={title}
+        heads={['Tenant', 'Amount', formatMonth('en', previous), 'Why']}
+        rows={rows}
+        isStacked
+      />
     </Card>
   );
 }
