@@ -54,7 +54,13 @@ const PAGE_PREACT = join(root, 'scripts', 'stand-ins', 'preact-elements.mjs');
 
 rmSync(dist, { recursive: true, force: true });
 if (compileTypes()) {
-  await Promise.all([writePageScript(), ...writeVerifiers(), ...writeThread(), writeCommands()]);
+  const [ofPages, ofCommands] = await Promise.all([
+    writePageScript(),
+    writeCommands(),
+    ...writeVerifiers(),
+    ...writeThread(),
+  ]);
+  writeFileSync(join(dist, 'LICENSES.txt'), licensesOf([...ofCommands, ...ofPages]));
   chmodSync(join(dist, 'cli.js'), 0o755);
   for (const [name, parts] of Object.entries(STYLE_SHEETS)) writeFileSync(join(dist, name), styleSheet(parts));
   copyFileSync(join(src, 'daemon', 'console', 'assets', 'console.js'), join(dist, 'console.js'));
@@ -82,6 +88,7 @@ function compileTypes() {
   return status === 0;
 }
 
+/** Writes the commands, and returns the files of the modules in them. */
 async function writeCommands() {
   const input = Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(src, file)]));
   const { output } = await bundle(input, {
@@ -90,7 +97,7 @@ async function writeCommands() {
     chunkFileNames: '[name]-[hash].js',
     codeSplitting: { groups: [{ name: 'shared', test: /[\\/]src[\\/]/, minShareCount: MIN_USERS_OF_SHARED_CHUNK }] },
   });
-  writeFileSync(join(dist, 'LICENSES.txt'), licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)));
+  return modulesIn(output);
 }
 
 function writeThread() {
@@ -108,7 +115,10 @@ function writeVerifiers() {
   );
 }
 
-/** Bundles the script of a statement's page. It is inlined, so it must not close its own element. */
+/**
+ * Bundles the script of a statement's page, and returns the files of the modules in it. It is inlined, so it must not close
+ * its own element.
+ */
 async function writePageScript() {
   const { output } = await build({
     input: join(src, 'reports', 'statement', 'prove-page.ts'),
@@ -121,6 +131,7 @@ async function writePageScript() {
   });
   const text = output[0].code.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
   writeFileSync(join(dist, 'prove-page.js'), text);
+  return modulesIn(output);
 }
 
 function bundle(input, output) {
@@ -146,6 +157,10 @@ function standInFor(source, importer = '') {
   if (source === './writer-loop.ts') return { id: './writer-loop.js', external: true };
   const [, , file] = STAND_INS.find(([by, asked]) => asked === source && by.test(importer)) ?? [];
   return file && join(root, 'scripts', 'stand-ins', file);
+}
+
+function modulesIn(output) {
+  return output.flatMap(({ moduleIds = [] }) => moduleIds);
 }
 
 /** Returns the licenses of the packages that these bundled modules come from. */
