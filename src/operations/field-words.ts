@@ -15,7 +15,7 @@ export function fieldWords(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       return issue.input === undefined ? 'is missing' : `expected ${KINDS[issue.expected] ?? issue.expected}`;
     case 'invalid_value': {
-      const expected = `expected ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+      const expected = `expected one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
       return issue.input === undefined ? `is missing: ${expected}` : expected;
     }
     case 'too_big':

@@ -85,5 +85,5 @@ function manualLines(
        FROM finance_lines ${conditions} ORDER BY line_id ${order} LIMIT ?`,
     )
     .safeIntegers()
-    .all(...values, ...(after ?? []), limit ?? -1) as ManualLineRow[];
+    .all(...values, ...(after === null ? [] : [after[0] ?? null]), limit ?? -1) as ManualLineRow[];
 }
