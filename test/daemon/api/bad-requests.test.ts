@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { encodeCursor } from '../../../src/daemon/api/cursor.ts';
-import { cursorPlace } from '../../../src/daemon/api/documents.ts';
-import type { Scope } from '../../../src/operations/operation.ts';
-import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { copiesOf } from '../../commands/world.ts';
-import { inputOf, ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
-import { requestOf, serveApi } from './served-api.ts';
+import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
+import { serveApi } from './served-api.ts';
 
 const worldOfOperations = copiesOf(ledgerOfOperations);
 const PROBLEM = 'application/problem+json; charset=utf-8';
@@ -61,21 +57,6 @@ describe('a request that cannot be answered', () => {
     const answer = await ask(path);
     expect([answer.status, answer.headers['content-type']]).toEqual([status, PROBLEM]);
     expect(answer.json).toMatchObject({ status, code: expect.any(String), detail: expect.any(String) });
-  });
-
-  it('is no failure of the program if a cursor has the key of no row', async () => {
-    const world = await worldOfOperations();
-    const { ask, context } = await serveApi(world);
-    const { connection } = context.reader();
-    for (const operation of OPERATIONS.filter(({ kind }) => kind === 'list')) {
-      const fields = inputOf(operation.name, world);
-      const place = cursorPlace(operation, { connection } as Scope, operation.input.parse(fields));
-      for (const key of [[], [1n, 'x', null, 2, 'y', 'z']]) {
-        const [path, question] = requestOf(operation, { ...fields, cursor: encodeCursor(place, key) });
-        const { status, text } = await ask(path, question);
-        expect([200, 400], `${operation.name} ${key}: ${text}`).toContain(status);
-      }
-    }
   });
 
   it('says in plain words what is missing, of another kind, or out of range', async () => {
