@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { copiesOf } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
 import { probeOf } from '../http/served.ts';
+import { textOf } from './page-text.ts';
 import { serveConsole } from './served-console.ts';
 
 const world = copiesOf(ledgerOfOperations);
@@ -56,5 +57,15 @@ describe('the overview', () => {
       expect([asset.status, asset.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
     }
     expect(body).not.toMatch(/ style="| on\w+="|<script(?! type="module" src=)/);
+  });
+
+  it('is where a page that does not exist sends people; a program gets a code', async () => {
+    const { signIn } = await serveConsole(await world());
+    const visitor = await signIn('read');
+    const { status, body } = await visitor.get('/no/such/page');
+    expect(status).toBe(404);
+    expect(textOf(body)).toContain('This page does not exist. Check its address, or begin at the overview.');
+    const program = await visitor.get('/no/such/page', { accept: 'application/json' });
+    expect([program.status, JSON.parse(program.body)]).toMatchObject([404, { error: 'not_found' }]);
   });
 });

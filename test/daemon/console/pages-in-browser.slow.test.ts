@@ -106,13 +106,7 @@ function placesOfStrangers({ query }: World): Place[] {
 function pathsOf(world: World): string[] {
   const first = <Row>(sql: string): Row | undefined => (world.query(sql) as Row[])[0];
   const paths = ['/', '/alerts', '/alerts/silences', '/tenants', '/months', `/months/${PERIOD}`, '/money', '/runs'];
-  paths.push(
-    '/system',
-    `/months/${PERIOD}/statements`,
-    '/report',
-    '/alerts?state=all',
-    '/tenants?search=nothing+like+it',
-  );
+  paths.push('/system', `/months/${PERIOD}/statements`, '/alerts?state=all', '/tenants?search=nothing+like+it');
   const tenant = first<{ workspace_id: string; tenant_id: string }>('SELECT * FROM finance_usage ORDER BY tenant_id');
   if (tenant !== undefined) {
     const { workspace_id: workspace, tenant_id: id } = tenant;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { copiesOf, createWorld, row } from '../../commands/world.ts';
 import { ledgerOfOperations } from '../../operations/ledger-of-operations.ts';
 import { HOSTILE_IDS } from '../../support/hostile-texts.ts';
+import { textOf } from './page-text.ts';
 import { serveConsole } from './served-console.ts';
 
 const world = copiesOf(ledgerOfOperations);
@@ -81,6 +82,22 @@ describe('the page of a tenant', () => {
     }[];
     expect(body).toContain(`href="/alerts/${alert?.alert_id}"`);
     expect(body).toContain('+55,000');
+  });
+
+  it('begins with the month to date against the previous month, its charge and the open alerts', async () => {
+    const served = await world();
+    const { signIn } = await serveConsole(served);
+    const [now, before] = served.query(
+      `SELECT format('%,d', u.credits_used) AS credits, format('%,.2f', c.amount) AS amount
+       FROM finance_usage u JOIN finance_charges c USING (workspace_id, tenant_id, period)
+       WHERE tenant_id = 'acme' AND workspace_id = 'ws-1' AND period >= '2026-01' ORDER BY period DESC`,
+    ) as { credits: string; amount: string }[];
+    const text = textOf((await (await signIn('read')).get('/tenants/ws-1/acme')).body);
+    expect(text).toContain(`Credits, February 2026 to date ${now?.credits} ${before?.credits} in January 2026`);
+    expect(text).toContain(`Charge to date ${now?.amount} EUR ${before?.amount} in January 2026`);
+    expect(text).toContain('Open alerts 1 listed below');
+    const closed = textOf((await (await signIn('read')).get('/tenants/ws-1/acme?period=2026-01')).body);
+    expect(closed).toContain(`Credits, January 2026 ${before?.credits} 1,000 in December 2025 (0%)`);
   });
 
   it('answers 404 for a tenant and a workspace that the ledger does not know', async () => {

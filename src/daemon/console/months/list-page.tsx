@@ -34,7 +34,7 @@ export function MonthListPage({ visit, months, openMonth, earlier }: MonthListPr
         {shown.length === 0 ? (
           <Empty>The ledger has no months yet: they come with the first sync that reads usage.</Empty>
         ) : (
-          <Table label="Months" heads={heads}>
+          <Table label="Months" heads={heads} stacked>
             {shown.map((month, at) => (
               <MonthRow
                 key={month.period}
@@ -82,7 +82,7 @@ function MonthRow({
         <Badge tone={isOpen ? 'quiet' : closed === workspaces ? 'good' : 'odd'}>{state}</Badge>
       </td>
       <td class="number wide-only">{formatInteger(tenants)}</td>
-      <td class={currencies.length > 0 ? 'number wide-only' : 'number'}>
+      <td class={currencies.length > 0 ? 'number wide-only' : 'number'} data-label="Credits">
         {formatInteger(credits_used)}
         <small>{change(credits_used, before?.credits_used)}</small>
       </td>
@@ -90,7 +90,7 @@ function MonthRow({
         const sum = amounts.find((each) => each.currency === currency);
         const previous = before?.amounts.find((each) => each.currency === currency)?.amount_minor;
         return (
-          <td key={currency} class="number">
+          <td key={currency} class="number" data-label={currency}>
             {sum === undefined ? '' : moneyText(sum).replace(` ${currency}`, '')}
             <small>{sum === undefined ? null : change(sum.amount_minor, previous)}</small>
           </td>

@@ -19,10 +19,11 @@ interface TenantPageProps {
   data: TenantPageData;
   /** The latest alerts about the tenant, in any state. */
   alerts: readonly ListedAlert[];
+  openAlerts: number;
 }
 
 /** Answers: what did this tenant use and what is it charged, month by month, and why? */
-export function TenantPage({ visit, data, alerts }: TenantPageProps) {
+export function TenantPage({ visit, data, alerts, openAlerts }: TenantPageProps) {
   const { workspaceId, tenantId, name, externalRef, labels, period, withdrawn } = data;
   const facts = [
     name === tenantId ? null : tenantId,
@@ -41,7 +42,7 @@ export function TenantPage({ visit, data, alerts }: TenantPageProps) {
           {facts.join(' · ')} {withdrawn ? <Badge tone="odd">withdrawn</Badge> : null}
         </p>
       </div>
-      <MonthTiles data={data} isOpen={period === periodAt(visit.nowMs)} alerts={alerts} />
+      <MonthTiles data={data} isOpen={period === periodAt(visit.nowMs)} openAlerts={openAlerts} />
       <div class="columns">
         <div>
           <Days data={data} />
@@ -61,7 +62,7 @@ export function TenantPage({ visit, data, alerts }: TenantPageProps) {
 }
 
 /** The figures of the month that is shown, against the previous month. */
-function MonthTiles({ data, isOpen, alerts }: Pick<TenantPageProps, 'data' | 'alerts'> & { isOpen: boolean }) {
+function MonthTiles({ data, isOpen, openAlerts }: Pick<TenantPageProps, 'data' | 'openAlerts'> & { isOpen: boolean }) {
   const { months, credits, money, period } = data;
   const at = months.indexOf(period);
   if (at < 0) return null;
@@ -69,7 +70,6 @@ function MonthTiles({ data, isOpen, alerts }: Pick<TenantPageProps, 'data' | 'al
   const previous = months[at - 1];
   const compared = previous === undefined ? null : `in ${monthName(previous)}`;
   const change = isOpen || before === undefined ? null : changeText(now, before);
-  const open = alerts.filter(({ state }) => state === 'firing' || state === 'acknowledged').length;
   return (
     <div class="tiles">
       <Tile label={isOpen ? `Credits, ${monthName(period)} to date` : `Credits, ${monthName(period)}`}>
@@ -92,8 +92,8 @@ function MonthTiles({ data, isOpen, alerts }: Pick<TenantPageProps, 'data' | 'al
         </Tile>
       ))}
       <Tile label="Open alerts">
-        <p class={`figure ${open === 0 ? '' : 'odd'}`}>{formatInteger(open)}</p>
-        <p class="quiet">{open === 0 ? 'nothing unusual' : 'listed below'}</p>
+        <p class={`figure ${openAlerts === 0 ? '' : 'odd'}`}>{formatInteger(openAlerts)}</p>
+        <p class="quiet">{openAlerts === 0 ? 'nothing unusual' : 'listed below'}</p>
       </Tile>
     </div>
   );
@@ -131,7 +131,7 @@ function Months({ data, openMonth }: { data: TenantPageData; openMonth: string }
   const heads = [
     { label: 'Month' },
     { label: 'Credits', number: true },
-    { label: 'Change', number: true },
+    { label: 'Change', number: true, wide: money.length > 0 },
     { label: 'Requests', number: true, wide: true },
     ...money.map(({ currency }) => ({ label: currency, number: true })),
   ];
@@ -150,7 +150,9 @@ function Months({ data, openMonth }: { data: TenantPageData; openMonth: string }
                 </a>
               </th>
               <td class="number">{formatInteger(credits[at] ?? 0n)}</td>
-              <td class="number">{month === openMonth ? <span class="quiet">to date</span> : changeAt(credits, at)}</td>
+              <td class={money.length > 0 ? 'number wide-only' : 'number'}>
+                {month === openMonth ? <span class="quiet">to date</span> : changeAt(credits, at)}
+              </td>
               <td class="number wide-only">{formatInteger(requests[at] ?? 0n)}</td>
               {money.map(({ currency, amounts }) => (
                 <td key={currency} class="number">

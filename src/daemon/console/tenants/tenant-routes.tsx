@@ -61,7 +61,8 @@ export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
     const alerts = matching
       .toSorted((a, b) => (a.last_changed_at < b.last_changed_at ? 1 : -1))
       .slice(0, MAX_TENANT_ALERTS);
-    return sendPage(reply, <TenantPage visit={visitOf(request)} data={data} alerts={alerts} />);
+    const openAlerts = listAlerts.run(scope, { workspace, tenant }, ALL_ROWS).matching.length;
+    return sendPage(reply, <TenantPage visit={visitOf(request)} data={data} alerts={alerts} openAlerts={openAlerts} />);
   });
 }
 
