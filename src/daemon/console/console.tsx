@@ -135,6 +135,13 @@ function scopeOf(request: FastifyRequest, { context, enqueueSync, slowReads }: C
   };
 }
 
+/** Remedies of errors whose own remedy is a command. */
+const PAGE_REMEDIES: Readonly<Record<string, { hint: string }>> = {
+  unknown_alert: { hint: 'choose it on the page Alerts, with the state All' },
+  unknown_period: { hint: 'choose the month on the page Months' },
+  unknown_tenant: { hint: 'search for it on the page Tenants' },
+};
+
 /** Sends an error page: what failed and what to do. The details of an unexpected error are hidden. */
 function sendFault(
   error: unknown,
@@ -150,7 +157,7 @@ function sendFault(
     );
   }
   const { message, hint } = isExpected
-    ? summarizeError(error)
+    ? { ...summarizeError(error), ...PAGE_REMEDIES[error.code] }
     : {
         message: status < 500 ? 'The request cannot be read.' : 'The daemon failed to answer; its log has the reason.',
         hint: undefined,

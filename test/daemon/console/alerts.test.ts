@@ -116,7 +116,8 @@ describe('the page of an alert', () => {
     expect(body).toMatch(/Grew<\/strong> <span class="quiet small">sent to log/);
     expect(body).toContain('<a href="/tenants/ws-1/acme">Acme Ltd</a>');
     expect(body).toMatch(/<dt>Limit<\/dt><dd>[\d,]+ credits/);
-    expect((await visitor.get('/alerts/alert_nonsense')).status).toBe(404);
+    const unknown = await visitor.get('/alerts/alert_nonsense');
+    expect([unknown.status, unknown.body]).toEqual([404, expect.stringContaining('Choose it on the page Alerts')]);
   });
 
   it('plans growth, and shows a refused form again with its fields', async () => {

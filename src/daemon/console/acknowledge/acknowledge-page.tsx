@@ -23,7 +23,9 @@ export function AcknowledgePage({
   timezone: string;
   fault: string | null;
 }) {
-  const title = alerts.length === 1 ? 'Alert' : `${alerts.length} alerts`;
+  const [first] = alerts;
+  const isSingle = alerts.length === 1;
+  const title = isSingle && first !== undefined ? first.notification.title : `${alerts.length} alerts`;
   return (
     <Document title={title}>
       <main class="linked">
@@ -31,12 +33,12 @@ export function AcknowledgePage({
           <h1>{title}</h1>
         </div>
         {alerts.map(({ record, notification }) => (
-          <Card key={record.alert.alert_id} title={notification.title}>
+          <Card key={record.alert.alert_id} title={isSingle ? 'Figures' : notification.title}>
             <div class="inside">
               {notification.lines.map((line) => (
                 <p key={line}>{line}</p>
               ))}
-              {alerts.length === 1 ? <AlertFacts notification={notification} /> : null}
+              {isSingle ? <AlertFacts notification={notification} /> : null}
               <Acknowledged record={record} timezone={timezone} />
             </div>
           </Card>

@@ -47,14 +47,16 @@ export function StatementsPage({ visit, period, filters, ranking, workspaces }: 
         {ranking.tenants.length === 0 ? (
           <Empty>{search === undefined ? 'No tenant has usage in this month.' : 'No tenant matches.'}</Empty>
         ) : (
-          <Table label="Statements" heads={heads}>
+          <Table label="Statements" heads={heads} stacked>
             {ranking.tenants.map(({ workspace_id, tenant_id, display_name, credits_used }) => (
               <tr key={JSON.stringify([workspace_id, tenant_id])}>
                 <th scope="row">
                   <a href={linkTo(tenantLink(workspace_id, tenant_id), { period })}>{display_name ?? tenant_id}</a>
                   <small>{[display_name === null ? null : tenant_id, workspace_id].filter(Boolean).join(' · ')}</small>
                 </th>
-                <td class="number">{credits_used === null ? '' : formatInteger(credits_used)}</td>
+                <td class="number" data-label="Credits">
+                  {credits_used === null ? '' : formatInteger(credits_used)}
+                </td>
                 <td class="nowrap">
                   {credits_used === null ? (
                     <span class="quiet">no usage</span>

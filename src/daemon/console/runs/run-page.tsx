@@ -120,7 +120,7 @@ function RunWalks({ walks }: { walks: readonly Walk[] }) {
     { label: 'Digest of the figures', wide: true },
   ];
   return (
-    <Table label="What was read" heads={heads}>
+    <Table label="What was read" heads={heads} stacked>
       {walks.map((walk) => {
         const { label, tone } = VERDICTS[walk.verdict];
         const signs = walk.signs.filter((sign) => typeof sign === 'string').map((sign) => sign.replaceAll('_', ' '));
@@ -136,11 +136,11 @@ function RunWalks({ walks }: { walks: readonly Walk[] }) {
               <Badge tone={tone}>{label}</Badge>
               {signs.length === 0 ? null : <small>{signs.join(', ')}</small>}
             </td>
-            <td class="number">
+            <td class="number" data-label="Pages">
               {formatInteger(walk.pages)}
               <small>of {formatInteger(Math.max(1, walk.total_pages))}</small>
             </td>
-            <td class="number">
+            <td class="number" data-label="Records">
               {formatInteger(walk.records)}
               <small>{formatInteger(walk.distinct_keys)} distinct</small>
             </td>
