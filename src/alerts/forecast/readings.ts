@@ -1,7 +1,11 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** Returns a tenant's credits in a period as they were after each of these entries. */
-export type Readings = (periodKey: number, tenantKey: number, entryIds: readonly number[]) => bigint[];
+/** A tenant's credits in a period as they were after each of these entries. */
+export interface Readings {
+  exact(periodKey: number, tenantKey: number, entryIds: readonly number[]): bigint[];
+  /** Rounded above 2^53. */
+  numbers(periodKey: number, tenantKey: number, entryIds: readonly number[]): number[];
+}
 
 /** Looks up each reading in the ledger, with one index seek. */
 export function readingsOf(history: LedgerDb): Readings {
@@ -15,8 +19,9 @@ export function readingsOf(history: LedgerDb): Readings {
     )
     .safeIntegers()
     .pluck();
-  return (periodKey, tenantKey, entryIds) =>
+  const exact: Readings['exact'] = (periodKey, tenantKey, entryIds) =>
     credits.all({ periodKey, tenantKey, entryIds: JSON.stringify(entryIds) }) as bigint[];
+  return { exact, numbers: (...asked) => exact(...asked).map(Number) };
 }
 
 /** Most entries that are cached. They take some hundred megabytes. */
@@ -25,6 +30,8 @@ const MAX_KEPT = 5_000_000;
 interface Series {
   entryIds: Float64Array;
   credits: BigInt64Array;
+  /** The same credits as numbers: reading a bigint costs an allocation. */
+  numbers: Float64Array;
 }
 
 /** Caches readings in memory, for a history that does not change during repeated replays. */
@@ -50,14 +57,27 @@ export function keptReadings(history: LedgerDb): Readings {
     const series = {
       entryIds: Float64Array.from(rows, ([entryId]) => Number(entryId)),
       credits: BigInt64Array.from(rows, ([, credits]) => credits),
+      numbers: Float64Array.from(rows, ([, credits]) => Number(credits)),
     };
     const ofTenant = tenants.get(tenantKey) ?? new Map<number, Series>();
     tenants.set(tenantKey, ofTenant.set(periodKey, series));
     return series;
   };
-  return (periodKey, tenantKey, asked) => {
-    const { entryIds, credits } = seriesOf(periodKey, tenantKey);
-    return asked.map((entryId) => credits[countUpTo(entryIds, entryId) - 1] ?? 0n);
+  return {
+    exact(periodKey, tenantKey, asked) {
+      const { entryIds, credits } = seriesOf(periodKey, tenantKey);
+      return asked.map((entryId) => credits[countUpTo(entryIds, entryId) - 1] ?? 0n);
+    },
+    numbers(periodKey, tenantKey, asked) {
+      const { entryIds, numbers } = seriesOf(periodKey, tenantKey);
+      let count = entryIds.length;
+      return asked.map((entryId) => {
+        // The days of a month are asked for in order, so each entry is near the one before.
+        while (count > 0 && (entryIds[count - 1] as number) > entryId) count -= 1;
+        while (count < entryIds.length && (entryIds[count] as number) <= entryId) count += 1;
+        return count === 0 ? 0 : (numbers[count - 1] as number);
+      });
+    },
   };
 }
 

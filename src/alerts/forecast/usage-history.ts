@@ -201,7 +201,7 @@ export class UsageHistory {
       if (mark === null) return null;
       if (mark.periodKey !== month) {
         month = mark.periodKey;
-        credits = this.#creditsBy(month, tenantKey, ends.get(month) ?? []).map(Number);
+        credits = this.#numbersBy(month, tenantKey, ends.get(month) ?? []);
         if (month < periodKey) between += Number(this.#state(month, tenantKey));
       }
       return creditsAt(mark, credits) - between;
@@ -302,10 +302,19 @@ export class UsageHistory {
     return known;
   }
 
+  #numbersBy(periodKey: number, tenantKey: number | null, entryIds: readonly number[]): number[] {
+    if (tenantKey === null) return this.#creditsBy(periodKey, tenantKey, entryIds).map(Number);
+    const read = this.#readings.numbers(periodKey, tenantKey, entryIds);
+    for (const [place, entryId] of entryIds.entries()) {
+      if (entryId === NOW) read[place] = Number(this.#state(periodKey, tenantKey));
+    }
+    return read;
+  }
+
   #creditsBy(periodKey: number, tenantKey: number | null, entryIds: readonly number[]): bigint[] {
     const total = (entryId: number): bigint =>
       entryId === NOW || entryId === NOTHING ? 0n : this.#totals(periodKey)(entryId);
-    const read = tenantKey === null ? entryIds.map(total) : this.#readings(periodKey, tenantKey, entryIds);
+    const read = tenantKey === null ? entryIds.map(total) : this.#readings.exact(periodKey, tenantKey, entryIds);
     return read.map((credits, place) => (entryIds[place] === NOW ? this.#state(periodKey, tenantKey) : credits));
   }
 }
