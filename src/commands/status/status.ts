@@ -6,7 +6,7 @@ import { sortWorstFirst, type WorkspaceLine, type WorkspaceState } from '../../f
 import { describeSkipped } from '../../ledger/journal/close/closes-in-force.ts';
 import { describeAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ConfigurationStatus } from '../../ledger/store/file/daemon-lock.ts';
-import { statusDocument } from '../../operations/system/read-status.ts';
+import { statusDocument } from '../../operations/system/status-document.ts';
 import { type QueueStatus, readStatusReport, type StatusReport } from '../../operations/system/status-report.ts';
 import { describeOutlet } from '../../outlets/outlet-status.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
