@@ -18,6 +18,8 @@ export interface Stage {
   second: Stage | null;
   /** Nobody splits twice at once. */
   isSplitting: boolean;
+  /** From this time on nothing more happens, in milliseconds since the world's start. */
+  quietFromMs: number;
   /** Sets the other machine up, whose daemon runs from `begin` on. */
   openSecond(workspaceId: string): Stage;
   begin(): void;

@@ -192,8 +192,7 @@ export function drawPlan(seed: number, { days }: PlanSize): Plan {
   const isFirstStart = random.chance(0.2);
   const lookMs = pace === 'weeks' ? RARE_LOOK_MS : LOOK_MS;
   const people = { receivers, containers, outlet };
-  const inTime = happenings.map((one) => begunInTime(one, forMs));
-  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings: inTime };
+  return { quietDay, isFirstStart, seed, startMs, forMs, lookMs, workspaces, ...people, happenings };
 }
 
 export function isLong({ lookMs }: Plan): boolean {
@@ -237,9 +236,4 @@ function drawWorkspace(
     concurrency: random.between(1, 4),
     tenants: [...new Map(tenants.map((tenant) => [tenant.id, tenant])).values()],
   };
-}
-
-/** Who splits a machine has begun with what comes after the gap before the world grows quiet. */
-function begunInTime(one: Happening, forMs: number): Happening {
-  return one.kind === 'split' ? { ...one, gapMs: Math.min(one.gapMs, Math.max(0, forMs - one.atMs) / 2) } : one;
 }

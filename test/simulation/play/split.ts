@@ -29,7 +29,8 @@ export async function splitMachine(
   });
   await end(stage, workspaceId, dies);
   for (const seat of seats) seat.letGo();
-  await passed(world, gapMs);
+  // What comes after the gap begins before the world grows quiet, however late the step was at which the split began.
+  await passed(world, Math.min(gapMs, Math.max(0, stage.quietFromMs - world.clock.monotonic()) / 2));
   if (resumed) {
     const resuming = ['workspace', 'resume', workspaceId, '--note', 'a simulation', '--by', 'ada'];
     await until(world, async (isFirst) => {

@@ -81,7 +81,7 @@ export class Watch {
     );
     const seats = world.hosts.map((host) => new Seat(world, host));
     this.stage = {
-      ...{ world, seats, people, ends: [], second: null, isSplitting: false },
+      ...{ world, seats, people, ends: [], second: null, isSplitting: false, quietFromMs: plan.forMs },
       meet: (kind) => this.meet(kind),
       openSecond: (workspaceId) => new Watch(plan, createSecond(world, plan, workspaceId), known).stage,
       begin: () => this.begin(),
