@@ -1,3 +1,3 @@
 import { describeReads } from './reads.ts';
 
-describeReads('document');
+describeReads('document', ({ isSlow }) => isSlow !== true);

@@ -1,5 +1,4 @@
 import { expect, it, vi } from 'vitest';
-import { SlowReads } from '../../../src/daemon/api/slow-reads.ts';
 import { Turns } from '../../../src/daemon/api/turns.ts';
 import { backtestSettings } from '../../../src/operations/alerts/backtest-settings.ts';
 import { listAlerts } from '../../../src/operations/alerts/list-alerts.ts';
@@ -35,33 +34,6 @@ it('reads of the whole ledger, and changes that begin with one, do not run on th
   expect(closed.json.code).toBe('close_refused');
   expect((await post('/v1/periods/2026-02/close-all', {})).json).toMatchObject({ refused: 2, applied: false });
   for (const run of here) expect(run).not.toHaveBeenCalled();
-});
-
-it('a large comparison of prices is rendered in the thread, as it would be here', async () => {
-  const { ask } = await serveApi(await worldOfOperations());
-  const bodies = vi.spyOn(SlowReads.prototype, 'body');
-  const answer = await ask('/v1/rates/check', { method: 'POST', role: 'finance', body: { rates: [OTHER_CARD] } });
-  expect(answer.json.months).toContainEqual(
-    expect.objectContaining({ period: '2026-01', currency: 'EUR', now: expect.any(String), other: expect.any(String) }),
-  );
-  expect(answer.json.snapshot).toEqual((await ask('/v1/head')).json.snapshot);
-  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-  expect(bodies).toHaveBeenCalledTimes(1);
-});
-
-it('a change of prices answers with the comparison as the thread rendered it', async () => {
-  const { ask } = await serveApi(await worldOfOperations());
-  const post = (path: string, body: object) => ask(path, { method: 'POST', role: 'finance', body });
-  const rates = [OTHER_CARD];
-  const { snapshot: _, ...comparison } = (await post('/v1/rates/check', { rates, open_only: true })).json;
-  const shown = await post('/v1/rates', { rates });
-  const applied = await post('/v1/rates', { rates, dry_run: false });
-  const head = (await ask('/v1/head')).json.snapshot;
-  const change = { cards: 1, added: [OTHER_CARD.name], retired: ['standard'], notes: [] };
-  expect(shown.json).toEqual({ ...change, ...comparison, applied: false, snapshot: head });
-  expect(applied.json).toEqual({ ...change, ...comparison, applied: true, snapshot: head });
-  // The members of the thread follow those that were rendered here.
-  expect(applied.text).toMatch(/"snapshot".*"months"/s);
 });
 
 it('pages of listings that sum whole months do not run on the thread that answers requests, and continue by cursor', async () => {

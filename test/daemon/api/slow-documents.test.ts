@@ -1,0 +1,3 @@
+import { describeReads } from './reads.ts';
+
+describeReads('document', ({ isSlow }) => isSlow === true);
