@@ -41,8 +41,8 @@ function isPlannable({ rule, tenant_id }: Facts): boolean {
 }
 
 function muting(command: 'silence' | 'plan', facts: Facts, nowMs: number): string {
-  // By default, alerts about a month end three months after it begins. The silence lasts a week longer, so that the
-  // message about that end is not sent either.
+  // An alert about a month ends three months after the month began, unless configured otherwise. The silence lasts a
+  // week longer, so that the message about that end is not sent either.
   const gone = facts.period === null ? nowMs : periodStartMs(addPeriods(facts.period, 3));
   const until = isoTime(Math.max(gone, nowMs) + 7 * DAY_MS).slice(0, 10);
   const bound = command === 'plan' ? `--up-to ${planned(facts)} ` : '';

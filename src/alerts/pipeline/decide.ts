@@ -111,13 +111,13 @@ function staysImmaterial({ isImmaterial }: CurrentAlert, { event, severity }: La
   return isImmaterial && severity === 'warning' && event !== 'baseline';
 }
 
-/** What has changed since the last message. */
+/** A change since the last message, and the event that reports it. */
 interface Change {
   event: NotificationEvent;
   notifiedCount: number;
   /** Sent at once, even if a message of the same level was sent less than a day ago. */
   isUrgent?: boolean;
-  /** What was sent has gone on, within any plan: a forecast has come true, or the credits have grown. */
+  /** The forecast has come true or the credits have grown, without passing a plan: the last message still holds. */
   isProgress?: boolean;
 }
 

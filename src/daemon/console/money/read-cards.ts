@@ -20,7 +20,7 @@ export type ApplyPreview =
   | { added: readonly string[]; retired: readonly string[]; months: RatesComparison['months'] }
   | { refused: string };
 
-/** What the cards of a file would have charged. */
+/** The charges that the cards of a file would have made. */
 export interface ComparedRates {
   fileName: string;
   months: RatesComparison['months'];

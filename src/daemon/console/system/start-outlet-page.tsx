@@ -21,7 +21,7 @@ interface StartOutletPageProps {
   openMonth: string;
   /** The first month to send; empty until somebody chooses one. */
   from: string;
-  /** What would be sent; null before a month is chosen. */
+  /** A preview of the start, or the reason why it is refused; null before a month is chosen. */
   preview: StartPreview | { refused: string } | null;
 }
 

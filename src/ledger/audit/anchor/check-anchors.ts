@@ -7,7 +7,7 @@ import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
 import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
-/** What was stored elsewhere, which the ledger must agree with. Each is optional. */
+/** Records stored elsewhere that the ledger must agree with. Each is optional. */
 export interface Anchors {
   /** A digest that the chain must contain. */
   head?: string | undefined;
