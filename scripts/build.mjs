@@ -45,6 +45,9 @@ const STYLE_SHEETS = {
 };
 /** A module that at least this many entries and commands use goes into one shared chunk: Node resolves, reads and links each file separately. */
 const MIN_USERS_OF_SHARED_CHUNK = 16;
+/** Starts the writer's thread, which loads its files while the command loads the shared chunk: this one must not wait for it. */
+const THREAD_STARTER = join('writer', 'start-thread.ts');
+const USED_BY_THREAD_STARTER = join('core', 'process', 'module-file.ts');
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const src = join(root, 'src');
@@ -95,9 +98,27 @@ async function writeCommands() {
     dir: dist,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
-    codeSplitting: { groups: [{ name: 'shared', test: /[\\/]src[\\/]/, minShareCount: MIN_USERS_OF_SHARED_CHUNK }] },
+    codeSplitting: {
+      groups: [{ name: 'shared', test: belongsToSharedChunk, minShareCount: MIN_USERS_OF_SHARED_CHUNK }],
+    },
   });
+  refuseSharedChunkBeforeThread(output);
   return modulesIn(output);
+}
+
+function belongsToSharedChunk(id) {
+  return /[\\/]src[\\/]/.test(id) && !id.endsWith(USED_BY_THREAD_STARTER);
+}
+
+/** Throws when starting the writer's thread loads the shared chunk first, which costs each writing command the time it takes. */
+function refuseSharedChunkBeforeThread(output) {
+  const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]));
+  const starter = output.find(({ moduleIds = [] }) => moduleIds.some((id) => id.endsWith(THREAD_STARTER)));
+  const loaded = new Set([starter.fileName]);
+  for (const file of loaded) for (const imported of chunks.get(file)?.imports ?? []) loaded.add(imported);
+  const shared = [...loaded].find((file) => chunks.get(file)?.name === 'shared');
+  if (shared === undefined) return;
+  throw new Error(`${starter.fileName} loads ${shared}: list what ${THREAD_STARTER} imports in USED_BY_THREAD_STARTER`);
 }
 
 function writeThread() {
