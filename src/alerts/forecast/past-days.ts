@@ -17,23 +17,29 @@ const LONGEST_PAUSE = 28;
 
 /** The daily credits of a tenant or a workspace. Each day is read when it is first needed, and only once. */
 export class DailyCredits {
-  readonly #reachedBefore: (daysAgo: number) => number | null;
+  readonly #known: number;
+  readonly #reachedBefore: (daysAgo: number) => number;
   readonly #days: number[] = [];
-  /** Credits reached at the start of the earliest day read; null if there is no reading of it. */
-  #reached: number | null;
+  /** Credits reached at the start of the earliest day read; null before the first. */
+  #reached: number | null = null;
 
-  /** `reachedBefore` returns cumulative credits; it is called for one day after the other. */
-  constructor(reachedBefore: (daysAgo: number) => number | null) {
+  /**
+   * `known` is the number of days whose start was read. `reachedBefore` returns cumulative credits; it is called for one
+   * day after the other, and never without a day.
+   */
+  constructor(known: number, reachedBefore: (daysAgo: number) => number) {
+    this.#known = known;
     this.#reachedBefore = reachedBefore;
-    this.#reached = reachedBefore(0);
   }
 
   /** Returns the credits of this many latest days, latest first, back to the first day that was read. */
   latest(count: number): readonly number[] {
-    while (this.#days.length < count && this.#reached !== null) {
+    const until = Math.min(count, this.#known);
+    while (this.#days.length < until) {
+      const reached = this.#reached ?? this.#reachedBefore(0);
       const earlier = this.#reachedBefore(this.#days.length + 1);
       // Withdrawn credits do not count as usage.
-      if (earlier !== null) this.#days.push(Math.max(0, this.#reached - earlier));
+      this.#days.push(Math.max(0, reached - earlier));
       this.#reached = earlier;
     }
     return this.#days.slice(0, count);

@@ -174,7 +174,7 @@ export class UsageHistory {
 
   /** Returns the days of a tenant, or of the whole workspace (null), seen from an open period. */
   daily(periodKey: number, tenantKey: number | null): DailyCredits {
-    return new DailyCredits(this.#reachedBefore(tenantKey, this.#daysUntilNow(periodKey)));
+    return this.#dailyUntil(this.#daysUntilNow(periodKey), tenantKey);
   }
 
   /**
@@ -182,30 +182,28 @@ export class UsageHistory {
    * that all runs of a month see the same ones.
    */
   daysBeforeMonth(periodKey: number, tenantKey: number): readonly number[] {
-    return keptValue(this.sources.kept?.daysBefore, { periodKey, tenantKey }, () => {
-      const days = new DailyCredits(this.#reachedBefore(tenantKey, this.#calendarDays(periodKey)));
-      return days.latest(HABIT_DAYS);
-    });
+    return keptValue(this.sources.kept?.daysBefore, { periodKey, tenantKey }, () =>
+      this.#dailyUntil(this.#calendarDays(periodKey), tenantKey).latest(HABIT_DAYS),
+    );
   }
 
   /**
-   * Returns a function that gives the credits `daysAgo`, counted from the start of the period of `marks`; negative
-   * before it. Above 2^53 credits the last digits are rounded, which no forecast needs.
+   * Counts credits from the start of the period of `marks`; before it they are negative. Above 2^53 credits the last
+   * digits are rounded, which no forecast needs.
    */
-  #reachedBefore(tenantKey: number | null, { periodKey, marks, ends }: DayMarks): (daysAgo: number) => number | null {
+  #dailyUntil({ periodKey, marks, ends }: DayMarks, tenantKey: number | null): DailyCredits {
     let month: number | null = null;
     let credits: readonly number[] = [];
     let between = 0;
-    return (daysAgo) => {
-      const mark = marks[daysAgo] ?? null;
-      if (mark === null) return null;
+    return new DailyCredits(marks.length - 1, (daysAgo) => {
+      const mark = marks[daysAgo] as Mark;
       if (mark.periodKey !== month) {
         month = mark.periodKey;
         credits = this.#numbersBy(month, tenantKey, ends.get(month) ?? []);
         if (month < periodKey) between += Number(this.#state(month, tenantKey));
       }
       return creditsAt(mark, credits) - between;
-    };
+    });
   }
 
   /** Returns the credits at a moment relative to the start of the open period: negative before it. */
@@ -260,16 +258,17 @@ export class UsageHistory {
 
   #daysUntil(periodKey: number, untilMs: number): DayMarks {
     const ends = new Map<number, number[]>();
-    const marks = Array.from({ length: HABIT_DAYS + 1 }, (_, daysAgo) => {
+    const marks: Mark[] = [];
+    for (let daysAgo = 0; daysAgo <= HABIT_DAYS; daysAgo += 1) {
       const atMs = untilMs - daysAgo * DAY_MS;
       const mark = this.#markOf(this.#monthAt(periodKey, atMs), atMs);
-      if (mark === null) return null;
+      if (mark === null) break;
       const entryIds = ends.get(mark.periodKey) ?? [];
       ends.set(mark.periodKey, entryIds);
       const placeOf = (entryId: number) =>
         entryIds.includes(entryId) ? entryIds.indexOf(entryId) : entryIds.push(entryId) - 1;
-      return { ...mark, earlier: placeOf(mark.earlier), later: mark.later === null ? null : placeOf(mark.later) };
-    });
+      marks.push({ ...mark, earlier: placeOf(mark.earlier), later: mark.later === null ? null : placeOf(mark.later) });
+    }
     return { periodKey, marks, ends };
   }
 
@@ -348,11 +347,11 @@ interface Mark {
   whole: number;
 }
 
-/** The ends of days, latest first. `marks` refer to positions in `ends`, the last entries by month. */
+/** The ends of days, latest first, back to the first that was read. `marks` refer to positions in `ends`, the last entries by month. */
 interface DayMarks {
   /** The open period that the days are counted back from. */
   periodKey: number;
-  marks: readonly (Mark | null)[];
+  marks: readonly Mark[];
   ends: ReadonlyMap<number, readonly number[]>;
 }
 
