@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { once } from '../core/one-at-a-time.ts';
 
 /** Words for the special ranges of ipaddr.js. Ranges without a row here are "reserved"; only `unicast` can be public. */
 const KIND_BY_RANGE: Readonly<Record<string, string>> = {
@@ -25,19 +26,24 @@ const KIND_BY_RANGE: Readonly<Record<string, string>> = {
 
 /** Addresses that clouds answer themselves; 168.63.129.16 of Azure is inside a public range. */
 const METADATA_SERVICE = "a cloud's metadata service";
-const METADATA = rangesOf({ [METADATA_SERVICE]: ['169.254.169.254/32', '168.63.129.16/32', 'fd00:ec2::254/128'] });
+// Networks are parsed on first use: most commands check no address.
+const metadata = once(() =>
+  rangesOf({ [METADATA_SERVICE]: ['169.254.169.254/32', '168.63.129.16/32', 'fd00:ec2::254/128'] }),
+);
 
 /** Purposes of ranges that ipaddr.js calls reserved or does not know. */
-const RESERVED = rangesOf({
-  'for documentation only': ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
-  'for benchmarking only': ['198.18.0.0/15'],
-  'a 6to4 relay': ['192.88.99.0/24'],
-  'reserved for protocols': ['192.0.0.0/24', '2001::/23'],
-  'an IPv4 address inside IPv6': ['::/96'],
-});
+const reserved = once(() =>
+  rangesOf({
+    'for documentation only': ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
+    'for benchmarking only': ['198.18.0.0/15'],
+    'a 6to4 relay': ['192.88.99.0/24'],
+    'reserved for protocols': ['192.0.0.0/24', '2001::/23'],
+    'an IPv4 address inside IPv6': ['::/96'],
+  }),
+);
 
 /** The only range of IPv6 that is assigned to anybody. */
-const ASSIGNED_IPV6 = ipaddr.parseCIDR('2000::/3');
+const assignedIpv6 = once(() => ipaddr.parseCIDR('2000::/3'));
 
 /**
  * Returns the kind of an address that is not public, in words such as `private` or `link-local`; null for a public one.
@@ -50,10 +56,10 @@ export function nonPublicKind(address: string): string | null {
   if (family === 0) return 'not an IP address';
   // URL writes IPv6 as hexadecimal groups; ipaddr.js reads ::127.0.0.1 as ::ffff:127.0.0.1.
   const parsed = ipaddr.parse(family === 6 ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare);
-  if (ipaddr.subnetMatch(parsed, METADATA, '') !== '') return METADATA_SERVICE;
+  if (ipaddr.subnetMatch(parsed, metadata(), '') !== '') return METADATA_SERVICE;
   const range = parsed.range();
-  const isAssigned = range === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(ASSIGNED_IPV6));
-  return isAssigned ? null : (KIND_BY_RANGE[range] ?? ipaddr.subnetMatch(parsed, RESERVED, 'reserved'));
+  const isAssigned = range === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(assignedIpv6()));
+  return isAssigned ? null : (KIND_BY_RANGE[range] ?? ipaddr.subnetMatch(parsed, reserved(), 'reserved'));
 }
 
 function rangesOf(networks: Record<string, string[]>): Record<string, ReturnType<typeof ipaddr.parseCIDR>[]> {

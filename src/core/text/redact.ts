@@ -11,10 +11,10 @@ const MINIMUM_PART = 8;
 /** From this length on, no ordinary word contains the secret by chance, so it is replaced inside longer words as well. */
 const MIN_LENGTH_INSIDE_WORDS = 20;
 
-/** A form in which a secret appears. A whole word is left alone where it is part of a longer one, as `pass` in `passage`. */
+/** A form in which a secret appears. A plain form that is a short word is left alone inside a longer word, as `pass` in `passage`. */
 interface SecretForm {
   text: string;
-  isWholeWord: boolean;
+  isPlain: boolean;
 }
 
 /**
@@ -24,20 +24,21 @@ interface SecretForm {
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = secrets.filter((secret) => secret.length >= MINIMUM_LENGTH);
-  const texts = new Map(known.flatMap(formsOf).map((form) => [form.text, form.isWholeWord]));
-  const forms = [...texts].map(([text, isWholeWord]) => ({ text, isWholeWord }));
+  const texts = new Map(known.flatMap(formsOf).map((form) => [form.text, form.isPlain]));
+  const forms = [...texts].map(([text, isPlain]) => ({ text, isPlain }));
   forms.sort((a, b) => b.text.length - a.text.length);
   const short = known.filter((secret) => Buffer.byteLength(secret) < MINIMUM_PART);
   return (text) => forms.reduce(replaceForm, withoutEncoded(text, short));
 }
 
 function replaceForm(text: string, form: SecretForm): string {
-  return form.isWholeWord ? replaceWord(text, form.text) : text.replaceAll(form.text, REPLACEMENT);
+  if (!text.includes(form.text)) return text;
+  const isShortWord = form.isPlain && form.text.length < MIN_LENGTH_INSIDE_WORDS && isWord(form.text);
+  return isShortWord ? replaceWord(text, form.text) : text.replaceAll(form.text, REPLACEMENT);
 }
 
 function replaceWord(text: string, word: string): string {
   let at = text.indexOf(word);
-  if (at < 0) return text;
   let replaced = '';
   let end = 0;
   for (; at >= 0; at = text.indexOf(word, at + 1)) {
@@ -48,23 +49,24 @@ function replaceWord(text: string, word: string): string {
   return replaced + text.slice(end);
 }
 
-const WORD = /[\p{L}\p{N}\p{M}_]/u;
-const ENDS_IN_WORD_CHARACTER = /[\p{L}\p{N}\p{M}_]$/u;
-const STARTS_WITH_WORD_CHARACTER = /^[\p{L}\p{N}\p{M}_]/u;
-/** Escapes end in a letter or digit that is not part of the word behind them: `\n` and `\u001b` of JSON, `%20`, terminal colours. */
-const ENDS_IN_ESCAPE = /(?:\\[bfnrt]|\\u[\da-f]{4}|%[\da-f]{2}|(?:\p{Cc}|\\u001b)\[[\d;]*[a-z])$/iu;
 /** The longest escape looked for. */
 const ESCAPE_LENGTH = 24;
 
+/** Its patterns are built when they are needed: their Unicode classes take a millisecond, and few texts contain a secret. */
 function isWholeWordAt(text: string, at: number, length: number): boolean {
   const before = text.slice(Math.max(0, at - ESCAPE_LENGTH), at);
   const after = text.slice(at + length, at + length + 2);
-  if (STARTS_WITH_WORD_CHARACTER.test(after)) return false;
-  return !ENDS_IN_WORD_CHARACTER.test(before) || ENDS_IN_ESCAPE.test(before);
+  if (/^[\p{L}\p{N}\p{M}_]/u.test(after)) return false;
+  return !/[\p{L}\p{N}\p{M}_]$/u.test(before) || endsInEscape(before);
+}
+
+/** Escapes end in a letter or digit that is not part of the word behind them: `\n` and `\u001b` of JSON, `%20`, terminal colours. */
+function endsInEscape(text: string): boolean {
+  return /(?:\\[bfnrt]|\\u[\da-f]{4}|%[\da-f]{2}|(?:\p{Cc}|\\u001b)\[[\d;]*[a-z])$/iu.test(text);
 }
 
 function isWord(text: string): boolean {
-  return [...text].every((character) => WORD.test(character));
+  return /^[\p{L}\p{N}\p{M}_]*$/u.test(text);
 }
 
 function formsOf(secret: string): SecretForm[] {
@@ -82,10 +84,7 @@ function formsOf(secret: string): SecretForm[] {
     ...whole.flatMap((form) => [form, ...percentEncoded(form)]),
     ...(bytes.length < MINIMUM_PART ? [] : base64Parts(bytes)),
   ];
-  return [
-    ...encoded.map((text) => ({ text, isWholeWord: false })),
-    ...plain.map((text) => ({ text, isWholeWord: text.length < MIN_LENGTH_INSIDE_WORDS && isWord(text) })),
-  ];
+  return [...encoded.map((text) => ({ text, isPlain: false })), ...plain.map((text) => ({ text, isPlain: true }))];
 }
 
 function percentEncoded(text: string): string[] {
