@@ -47,6 +47,8 @@ interface Waiting {
   failures: number;
   /** When the last of them was written down. */
   failedMs: number;
+  /** The documented wait after it. A message that replaces one that failed waits as long as the old one would have. */
+  waitMs: number;
   /** Whether every clock was right then. */
   dated: boolean;
   /** How long it may wait for others before it is tried at all. */
@@ -170,11 +172,12 @@ export class DeliveriesOracle {
         const [inHand] = ledger.all<{ alert_id: string }>(REMINDS, notification_id);
         if (inHand !== undefined)
           throw new PromiseBroken('nobody is reminded of what is acknowledged', `${inHand.alert_id} to ${channel}`);
-        this.#waiting.set(notification_id, { ...times, channel, failures, claimedMs });
+        this.#waiting.set(notification_id, { ...times, channel, failures, waitMs: waitAfter(failures), claimedMs });
         continue;
       }
       known.claimedMs = Math.min(known.claimedMs, claimedMs);
-      if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
+      if (known.failures !== failures)
+        Object.assign(known, { failures, failedMs: nowMs, waitMs: waitAfter(failures), dated });
     }
     for (const [id, { sinceMs }] of this.#waiting) {
       if (underWay.has(id)) continue;
@@ -229,8 +232,10 @@ export class DeliveriesOracle {
         const recent = heard.filter(({ atMs }) => !dated || atMs > nowMs - DAY_MS - CROWD_SLACK_MS);
         const gatheredMs = row.digest === 1n || isOfCrowd(row, recent) ? DAY_MS : 0;
         // Something else is owed in its place: its receiver is left alone for as long as before.
-        const failedMs = known !== undefined && failures > 0 ? known.failedMs : nowMs;
-        const times = { sinceMs: nowMs, failedMs, dated, gatheredMs, last: known?.last ?? null };
+        const replaced = failures > 0 ? known : undefined;
+        const failedMs = replaced?.failedMs ?? nowMs;
+        const waitMs = Math.max(waitAfter(failures), replaced?.waitMs ?? 0);
+        const times = { sinceMs: nowMs, failedMs, waitMs, dated, gatheredMs, last: known?.last ?? null };
         const underWayMs = row.under_way === 1n ? nowMs : null;
         const refusals = failures > 0 ? (known?.refusals ?? 0) : 0;
         this.#pending.set(key, { ...times, channel, pending, failures, underWayMs, refusals });
@@ -243,7 +248,8 @@ export class DeliveriesOracle {
         known.refusals += 1;
       // Somebody has it tried at once.
       if (failures < known.failures) known.refusals = failures;
-      if (known.failures !== failures) Object.assign(known, { failures, failedMs: nowMs, dated });
+      if (known.failures !== failures)
+        Object.assign(known, { failures, failedMs: nowMs, waitMs: waitAfter(failures), dated });
       // One that was made and not tried in time is made anew.
       if (isFreed && known.failures === failures) Object.assign(known, { failedMs: nowMs, dated });
     }
@@ -264,7 +270,7 @@ export class DeliveriesOracle {
   ): void {
     const { channel, sinceMs, failures, failedMs, dated, last } = waiting;
     // A message that takes the place of one which failed waits as that one would have.
-    const waitMs = last === null || failures === 0 ? waitOf(waiting) : Math.max(waitAfter(failures), last.retryAfterMs);
+    const waitMs = last === null || failures === 0 ? waitOf(waiting) : Math.max(waiting.waitMs, last.retryAfterMs);
     // A sender that was frozen writes a failure down once it wakes. A wait whose begin was written down by a clock that
     // was ahead is over when it would be from when somebody sees that.
     const datedMs = dated ? 0 : Math.max(clocksRightSinceMs, someoneFitSinceMs);
@@ -293,8 +299,8 @@ export class DeliveriesOracle {
 }
 
 /** How long it waits from when it was written down, or from the last failure. */
-function waitOf({ failures, gatheredMs }: Waiting): number {
-  return failures === 0 ? gatheredMs : waitAfter(failures);
+function waitOf({ failures, gatheredMs, waitMs }: Waiting): number {
+  return failures === 0 ? gatheredMs : waitMs;
 }
 
 /** Whether its receiver has heard of so many others that it may wait for more of them. */
