@@ -57,4 +57,27 @@ describe('a jump is critical', () => {
     expect((await severities(30_000n, alerts, { isPriced: true }))[0]).toBe('happened critical');
     expect((await severities(29_999n, alerts, { isPriced: true }))[0]).toBe('happened warning');
   });
+
+  test('by what was used in a first month with usage on fewer than ten days, else by its rate', async () => {
+    expect(await afterFirstMonth('2026-02-25', 21_000n)).toBe('happened critical');
+    expect(await afterFirstMonth('2026-02-25', 20_999n)).toBe('happened warning');
+    expect(await afterFirstMonth('2026-02-17', 21_000n)).toBe('happened warning');
+  });
 });
+
+/** The severity of the jump of acme, which began on a day of February and used 1,000 credits of its 4,000,000. */
+async function afterFirstMonth(began: string, march: bigint): Promise<string | undefined> {
+  const world = dayWorld();
+  for (const period of ['2025-12', '2026-01', '2026-02']) world.state('rest', period, 3_999_000n);
+  const days = (Date.UTC(2026, 2, 1) - Date.parse(began)) / DAY_MS;
+  await world.read(Date.UTC(2026, 0, 30));
+  for (let atMs = Date.UTC(2026, 1, 16); atMs <= Date.UTC(2026, 2, 1); atMs += DAY_MS) {
+    const used = (atMs - Date.parse(began)) / DAY_MS;
+    if (used > 0) world.state('acme', '2026-02', BigInt(Math.round((1_000 * used) / days)));
+    await world.read(atMs + 3_600_000);
+  }
+  world.state('rest', '2026-03', 3_999_000n);
+  world.state('acme', '2026-03', march);
+  await world.read(Date.UTC(2026, 3, 1, 1));
+  return (world.rows(JUMP) as string[])[0];
+}

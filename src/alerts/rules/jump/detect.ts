@@ -93,7 +93,8 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   }
   // Earlier periods are read last, because that is slow and seldom needed.
   let detail: string | null = null;
-  if (habitual === null && judgement.verdict === 'holds' && !isPastFirst(context, tenant, 1)) {
+  const isAfterFirst = habitual === null && judgement.verdict === 'holds' && !isPastFirst(context, tenant, 1);
+  if (isAfterFirst) {
     built = afterFirst(context, tenant, 1);
     const early = built === null ? afterFirstWeeks(context, tenant) : null;
     if (early !== null) ({ built, detail } = early);
@@ -110,7 +111,7 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
       periodKey,
       tenantKey,
       current,
-      baseline: built.baseline,
+      baseline: isAfterFirst ? usedInFirst(context, tenant, built) : built.baseline,
       monthForecast: forecast,
     });
   }
@@ -123,6 +124,14 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
     forecast,
     threshold: built?.credits ?? null,
   };
+}
+
+/**
+ * Returns the credits from which an increase over a first month is measured. A month extrapolated from fewer than ten
+ * active days is a guess, which must not hide a material increase: then it is what the tenant has used.
+ */
+function usedInFirst(context: RuleContext, tenant: TenantFacts, { baseline }: Threshold): bigint {
+  return isIntermittentTenant(context, tenant) ? (tenant.previous?.credits ?? 0n) : baseline;
 }
 
 /**

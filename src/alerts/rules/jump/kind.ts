@@ -1,7 +1,7 @@
 import type { UsageKind } from '../kind.ts';
 
 export const jumpKind: UsageKind = {
-  version: 11,
+  version: 12,
   title: 'jump',
   severity: 'both',
   levels: { fromForecast: true, settled: 'kept' },
