@@ -1,19 +1,23 @@
 import type { z } from 'zod';
 import { AppError } from '../core/errors.ts';
-import type { Outcome, UsageEvent } from './receiver.ts';
-import type { ReceiverCall, ReceiverHttp } from './receiver-http.ts';
+import type { SendOutcome, UsageEvent } from './receiver.ts';
+import type { ReceiverHttp, ReceiverRequest } from './receiver-http.ts';
 
-/** Makes a read request and parses its answer with a schema. Throws as `ReceiverHttp.ask` does, and if the schema does not match. */
-export async function getParsed<T>(
+/**
+ * Makes a read request and parses the JSON answer with a schema. Throws the errors of `ReceiverHttp.fetchBody`, and
+ * `outlet_unreachable` if the answer does not match the schema.
+ */
+export async function fetchJson<T>(
   http: ReceiverHttp,
-  call: ReceiverCall,
+  call: ReceiverRequest,
   schema: z.ZodType<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  return parseAs(await http.ask(call, signal), schema);
+  return parseJsonAs(await http.fetchBody(call, signal), schema);
 }
 
-export function parseAs<T>(text: string, schema: z.ZodType<T>): T {
+/** Parses JSON with a schema. Throws `outlet_unreachable` if the text does not match. */
+export function parseJsonAs<T>(text: string, schema: z.ZodType<T>): T {
   const read = schema.safeParse(parseJson(text));
   if (read.success) return read.data;
   throw new AppError('outlet_unreachable', 'the answer does not match the API documentation of the receiver', {
@@ -21,8 +25,10 @@ export function parseAs<T>(text: string, schema: z.ZodType<T>): T {
   });
 }
 
-/** Converts the error of a read request into the outcome of the events that depend on it: they were certainly not sent. */
-export function outcomeOfReadError(error: unknown): Outcome {
+/**
+ * Converts the error of a read request that had to precede the events into their outcome: they were certainly not sent.
+ */
+export function unsentOutcome(error: unknown): SendOutcome {
   if (!(error instanceof AppError)) throw error;
   if (error.code === 'outlet_unauthorized') return { is: 'unauthorized', answer: error.message };
   return { is: 'retry', answer: error.message, certain: true, afterMs: null };
@@ -37,29 +43,29 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Formats a JSON number as text, whole numbers without an exponent. */
+/** Formats a JSON number as text; a whole number never gets an exponent. */
 export function numberText(value: number): string {
   return Number.isInteger(value) ? String(BigInt(value)) : String(value);
 }
 
-/** Splits a list into parts of at most `size`. */
+/** Splits a list into parts of at most `size` items. */
 export function chunks<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, at) => list.slice(at * size, (at + 1) * size));
 }
 
 /** Creates the error for a meter that would not sum the events. */
-export function mismatchError(message: string, hint: string): AppError {
+export function meterMismatchError(message: string, hint: string): AppError {
   return new AppError('outlet_mismatch', message, { hint });
 }
 
 /**
- * Posts the events in one call. If the receiver refuses the call, posts its halves separately, until only the faulty events
- * are refused.
+ * Posts the events in one call. If the receiver refuses the call, posts its halves separately, until only the faulty
+ * events are refused.
  */
 export async function sendSplitting(
   events: readonly UsageEvent[],
-  post: (events: readonly UsageEvent[]) => Promise<Outcome>,
-): Promise<Outcome[]> {
+  post: (events: readonly UsageEvent[]) => Promise<SendOutcome>,
+): Promise<SendOutcome[]> {
   if (events.length === 0) return [];
   const outcome = await post(events);
   if (outcome.is !== 'refused' || events.length === 1) return events.map(() => outcome);
@@ -68,13 +74,16 @@ export async function sendSplitting(
   return [...before, ...(await sendSplitting(events.slice(half), post))];
 }
 
-/** Sends the events that the receiver can represent exactly, and refuses the others with the reason that `refusalReason` returns. */
+/**
+ * Sends the events that the receiver can represent exactly: those for which `refusalReason` returns null. The others
+ * are not sent; their outcome is `refused` with the returned reason.
+ */
 export async function sendRepresentable(
   events: readonly UsageEvent[],
   refusalReason: (event: UsageEvent) => string | null,
-  send: (events: readonly UsageEvent[]) => Promise<Outcome[]>,
-): Promise<Outcome[]> {
+  send: (events: readonly UsageEvent[]) => Promise<SendOutcome[]>,
+): Promise<SendOutcome[]> {
   const faults = events.map(refusalReason);
   const sent = (await send(events.filter((_, at) => faults[at] === null))).values();
-  return faults.map((answer) => (answer === null ? sent.next().value : { is: 'refused', answer })) as Outcome[];
+  return faults.map((answer) => (answer === null ? sent.next().value : { is: 'refused', answer })) as SendOutcome[];
 }

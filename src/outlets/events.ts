@@ -6,7 +6,7 @@ import type { OutletException } from '../ledger/journal/outlets/outlet-book.ts';
 import type { OutletEntry } from '../ledger/journal/outlets/read-entries.ts';
 import type { ReceiverLimits, UsageEvent } from './receiver.ts';
 
-/** The part of the ledger that an outlet sends, fixed when it was started. */
+/** The part of the ledger that an outlet sends. It is chosen when the outlet is started. */
 export interface OutletScope {
   ledgerId: string;
   fromPeriod: string;
@@ -25,6 +25,7 @@ export function customerOf({ tenantId, externalRef, labels }: TenantNames, { cus
   return named[customer.slice('label:'.length)] || null;
 }
 
+/** Returns the quantity that the outlet is configured to send: credits or requests. */
 export function quantityOf(
   { credits, requests }: { credits: bigint; requests: bigint },
   { send }: OutletFields,
@@ -39,12 +40,16 @@ interface EntryScope {
   flightTo?: number;
 }
 
+/**
+ * An entry as an event to send, or as an exception with the reason why it is not sent; null: the outlet does not send
+ * it.
+ */
 export type PreparedEntry = { event: UsageEvent } | { exception: OutletException } | null;
 
 /**
- * Converts an entry into an event, or into an exception with the reason why it is not sent now; null if it does not belong
- * to the outlet. Entries up to `flightTo` may have been sent already and are sent again even if their workspace is retired:
- * otherwise their delivery would stay unknown.
+ * Converts an entry into an event; if the event cannot be sent now, into an exception with the reason; null if the
+ * outlet does not send the entry. Entries up to `flightTo` may already have been sent. They are sent again even if
+ * their workspace is retired, because otherwise nobody would know whether they arrived.
  */
 export function prepareEntry(
   entry: OutletEntry,
@@ -75,9 +80,9 @@ export function prepareEntry(
 }
 
 /**
- * Returns the time of an event: the time of recording, limited to the entry's own month, so that the usage counts in the
- * month that the service reported. The first second of the month is used if the recorded time lies in the future (the clock
- * was wrong then).
+ * Returns the time of an event: the time when the entry was recorded, moved into the entry's own month if necessary, so
+ * that the usage counts in the month that the service reported. If the recorded time lies in the future, the clock was
+ * wrong then, and the first second of the month is returned.
  */
 function eventTime({ recordedAt, period }: OutletEntry, nowMs: number): number {
   const recordedMs = Date.parse(recordedAt);
@@ -86,16 +91,17 @@ function eventTime({ recordedAt, period }: OutletEntry, nowMs: number): number {
   return Math.min(Math.max(recordedMs, firstMs), periodEndMs(period) - 1000);
 }
 
-/** Returns the entry id in an event id; null if the event id is not from this ledger. */
-export function entryOf(id: string, ledgerId: string): number | null {
+/** Returns the entry id that an event id contains; null if the event is not from this ledger. */
+export function entryIdIn(id: string, ledgerId: string): number | null {
   const [own, entryId = ''] = id.split('_');
   return own === ledgerId && /^\d+$/.test(entryId) ? Number(entryId) : null;
 }
 
+/** The CloudEvents type of every usage event. */
 export const USAGE_EVENT_TYPE = 'usage_ledger.usage.v1';
 
-/** Converts an event to CloudEvents 1.0, with the ledger as its source. */
-export function cloudEvent(event: UsageEvent, ledgerId: string) {
+/** Converts an event to the CloudEvents 1.0 format, with the ledger's id as its source. */
+export function toCloudEvent(event: UsageEvent, ledgerId: string) {
   return {
     specversion: '1.0',
     id: event.id,

@@ -16,12 +16,12 @@ import { HostPacer } from '../net/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
 import { chunks } from './answers.ts';
 import { type OutletScope, prepareEntry } from './events.ts';
-import { checkInFlight, type Verdict } from './read-back.ts';
-import type { Outcome, Receiver, UsageEvent } from './receiver.ts';
+import { type ArrivalStatus, createArrivalLookup } from './read-back.ts';
+import type { Receiver, SendOutcome, UsageEvent } from './receiver.ts';
 
-/** Entries that are read, marked, sent and recorded in one step. */
+/** Maximum number of entries that one step reads, marks as in flight, sends, and records. */
 const ENTRIES_PER_STEP = 1000;
-/** Maximum number of concurrent calls. */
+/** Maximum number of concurrent requests to the receiver. */
 const MAX_CONCURRENT_CALLS = 4;
 
 export interface ForwarderDeps {
@@ -33,45 +33,50 @@ export interface ForwarderDeps {
   clock: Clock;
 }
 
+/** What one step of the forwarder achieved. */
 export interface StepReport {
-  /** Number of accepted events. */
+  /** Number of events that the receiver accepted. */
   taken: number;
   /** True if another step may send more now. */
   more: boolean;
-  /** The reason why waiting events were not accepted, and the delay before the next attempt; null: no failure. */
+  /** Why events must be sent again, and the delay that the receiver asked for (null: none). Null if nothing failed. */
   fault: { answer: string; afterMs: number | null } | null;
-  /** The reason if this step has paused the outlet. */
+  /** Why this step paused the outlet; null if it did not. */
   paused: string | null;
 }
 
 const NOTHING_SENT_REPORT: StepReport = { taken: 0, more: false, fault: null, paused: null };
 
+/**
+ * Returns the receiver's type and the quantity sent, such as `stripe credits`. A started outlet cannot change either.
+ */
 export function receiverKind({ type, send }: Pick<OutletConfig, 'type' | 'send'>): string {
   return `${type} ${send}`;
 }
 
+/** Returns the part of the ledger that a started outlet sends. */
 export function scopeOf(row: OutletRow, ledgerId: string): OutletScope {
   const workspaces = row.workspaces === null ? null : (JSON.parse(row.workspaces) as string[]);
   return { ledgerId, fromPeriod: row.fromPeriod, workspaces };
 }
 
-/** Returns the reason why an outlet that was started and is not paused sends nothing; null if it sends. */
+/** Returns the reason why a started outlet that is not paused sends nothing; null if it sends. */
 export function reasonNotSending(row: OutletRow, outlet: OutletConfig): string | null {
-  const start = `run \`usage-ledger outlets start ${outlet.name}\` to preview the change`;
+  const start = `to preview the change, run \`usage-ledger outlets start ${outlet.name}\``;
   if (row.receiver !== receiverKind(outlet)) {
-    return `started as ${row.receiver}: give another receiver another outlet name`;
+    return `the outlet was started for ${row.receiver}, which cannot change: configure another receiver under another name`;
   }
   return row.workspaces === (outlet.workspaces && JSON.stringify(outlet.workspaces))
     ? null
-    : `started for other workspaces: ${start}`;
+    : `its setting \`workspaces\` has changed since the outlet was started: ${start}`;
 }
 
 /** Forwards ledger entries to one receiver. After each step the ledger records which entries the receiver has. */
 export class Forwarder {
   readonly #deps: ForwarderDeps;
   readonly #pace: (signal: AbortSignal) => Promise<void>;
-  /** The receiver's answers about events up to entry `upTo` that may have been sent. */
-  #verdicts: { upTo: number; askedMs: number; of: (event: UsageEvent) => Verdict } | null = null;
+  /** Whether the receiver has the events up to entry `upTo` that may have been sent. Null: it was not asked. */
+  #arrivals: { upTo: number; askedMs: number; of: (event: UsageEvent) => ArrivalStatus } | null = null;
 
   constructor(deps: ForwarderDeps) {
     this.#deps = deps;
@@ -84,14 +89,15 @@ export class Forwarder {
     const row = readOutlet(connection, outlet.name);
     if (row === undefined || row.paused !== null || reasonNotSending(row, outlet) !== null) return NOTHING_SENT_REPORT;
     const { cursor, flightTo } = row;
-    if (this.#verdicts !== null && !this.#counts(this.#verdicts, cursor)) this.#verdicts = null;
+    if (this.#arrivals !== null && !this.#counts(this.#arrivals, cursor)) this.#arrivals = null;
     const isUncertain = flightTo !== null && flightTo > cursor && this.#isForgotten(row.flightSince);
-    if (isUncertain && (this.#verdicts?.upTo ?? 0) < flightTo) {
-      const of = await checkInFlight(this.#deps, row, flightTo, signal);
+    if (isUncertain && (this.#arrivals?.upTo ?? 0) < flightTo) {
+      const of = await createArrivalLookup(this.#deps, row, flightTo, signal);
       if (of === null) return this.#pauseUncertain(row, flightTo);
-      this.#verdicts = { upTo: flightTo, askedMs: clock.monotonic(), of };
+      this.#arrivals = { upTo: flightTo, askedMs: clock.monotonic(), of };
     }
-    // Entries in flight are settled before others are sent, so that a customer's sum shows whether the receiver has them.
+    // Events that may have been sent are settled before others are sent: otherwise a customer's sum would not show
+    // whether the receiver has them.
     const to = flightTo !== null && flightTo > cursor ? flightTo : lastEntryId(connection);
     const entries = entriesAfterCursor(connection, { cursor, to, limit: ENTRIES_PER_STEP });
     const last = entries.at(-1);
@@ -124,7 +130,7 @@ export class Forwarder {
     });
   }
 
-  /** Sends held entries of one tenant that now has a name at the receiver or is in a resumed workspace. */
+  /** Sends the held entries of one tenant that now has a name at the receiver, or whose workspace was resumed. */
   async stepHeld(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
@@ -143,7 +149,8 @@ export class Forwarder {
     await (await this.#deps.writer()).markInFlight(mark);
     const sending = events.map(({ event }) => event);
     const outcomes = await this.#send(sending, receiver, signal);
-    const perhaps = 'may have been sent, and the receiver may have forgotten its id: check there, then settle it';
+    const perhaps =
+      'the event may have been sent, and the receiver may have forgotten its id: look for it there, then run `usage-ledger outlets settle`';
     return this.#note(row, outcomes, {
       to: row.cursor,
       exceptions: [
@@ -157,13 +164,19 @@ export class Forwarder {
     });
   }
 
-  /** Reports whether verdicts are still valid: entries remain up to theirs, and the receiver remembers ids sent since. */
+  /**
+   * Reports whether the receiver's answers still apply: some of the entries they cover are after the cursor, and the
+   * receiver still remembers the ids that were sent after it answered.
+   */
   #counts({ upTo, askedMs }: { upTo: number; askedMs: number }, cursor: number): boolean {
     const { clock, receiver } = this.#deps;
     return upTo > cursor && clock.monotonic() - askedMs < receiver.limits.remembersMs;
   }
 
-  /** Reports whether the receiver may have forgotten ids sent at that time and would count them twice; true if unknown. */
+  /**
+   * Reports whether the receiver may have forgotten the ids of events sent at that time, so that it would count them
+   * twice. True if that is unknown.
+   */
   #isForgotten(since: string | null): boolean {
     const age = since === null ? 0 : ageMs(Date.parse(since), this.#deps.clock.now());
     return age === null || age >= this.#deps.receiver.limits.remembersMs;
@@ -186,9 +199,11 @@ export class Forwarder {
     return { events, exceptions, left, held: exceptions.filter(({ state }) => state === 'held').length };
   }
 
-  /** Sends the events and returns one outcome for each, including those not sent because an earlier one has to wait. */
-  async #send(events: readonly UsageEvent[], receiver: Receiver, signal: AbortSignal): Promise<Outcome[]> {
-    const outcomes: Outcome[] = events.map((event) => this.#known(event) ?? NOT_SENT);
+  /**
+   * Sends the events and returns one outcome for each: `NOT_SENT` for those that must wait because another one failed.
+   */
+  async #send(events: readonly UsageEvent[], receiver: Receiver, signal: AbortSignal): Promise<SendOutcome[]> {
+    const outcomes: SendOutcome[] = events.map((event) => this.#known(event) ?? NOT_SENT);
     const open = [...events.keys()].filter((at) => outcomes[at] === NOT_SENT);
     let stopped = false;
     const sendPart = async (part: readonly number[]): Promise<void> => {
@@ -204,15 +219,15 @@ export class Forwarder {
     return outcomes;
   }
 
-  #known(event: UsageEvent): Outcome | null {
-    const verdict = this.#verdicts?.of(event) ?? 'absent';
-    if (verdict === 'absent') return null;
-    return verdict === 'there' ? { is: 'accepted' } : { is: 'refused', answer: verdict.unclear };
+  #known(event: UsageEvent): SendOutcome | null {
+    const arrival = this.#arrivals?.of(event) ?? 'absent';
+    if (arrival === 'absent') return null;
+    return arrival === 'arrived' ? { is: 'accepted' } : { is: 'refused', answer: arrival.unclear };
   }
 
   async #note(
     { name, cursor }: OutletRow,
-    outcomes: readonly Outcome[],
+    outcomes: readonly SendOutcome[],
     what: {
       to: number;
       exceptions: OutletException[];
@@ -245,24 +260,24 @@ export class Forwarder {
   }
 }
 
-const NOT_SENT: Outcome = { is: 'retry', answer: 'not sent yet', certain: true, afterMs: null };
-const NO_OUTCOME: Outcome = {
+const NOT_SENT: SendOutcome = { is: 'retry', answer: 'not sent yet', certain: true, afterMs: null };
+const NO_OUTCOME: SendOutcome = {
   is: 'retry',
   answer: 'the receiver type returned no outcome',
   certain: false,
   afterMs: null,
 };
 
-function isUndecided(outcome: Outcome | undefined): boolean {
+function isUndecided(outcome: SendOutcome | undefined): boolean {
   return outcome === undefined || outcome.is === 'retry' || outcome.is === 'unauthorized';
 }
 
 /** Reports whether an event was certainly not accepted. */
-function isCertain(outcome: Outcome | undefined): boolean {
+function isCertain(outcome: SendOutcome | undefined): boolean {
   return outcome?.is === 'unauthorized' || (outcome?.is === 'retry' && outcome.certain) || outcome?.is === 'refused';
 }
 
-function exceptionOf(entryId: number, outcome: Outcome | undefined): OutletException[] {
+function exceptionOf(entryId: number, outcome: SendOutcome | undefined): OutletException[] {
   return outcome?.is === 'refused' || outcome?.is === 'late'
     ? [{ entryId, state: outcome.is, reason: outcome.answer }]
     : [];

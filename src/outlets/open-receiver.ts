@@ -8,10 +8,10 @@ import { type ReceiverDeps, ReceiverHttp } from './receiver-http.ts';
 import { createLagoReceiver } from './types/lago.ts';
 import { createMetronomeReceiver } from './types/metronome.ts';
 import { createOpenMeterReceiver } from './types/openmeter.ts';
-import { createStripeReceiver, streamUrlOf } from './types/stripe.ts';
+import { createStripeReceiver, meterStreamUrl } from './types/stripe.ts';
 import { createWebhookReceiver } from './types/webhook.ts';
 
-export interface OpenDeps {
+export interface OpenReceiverDeps {
   ledgerId: string;
   clock: Clock;
   proxy: ProxySettings | null;
@@ -19,10 +19,10 @@ export interface OpenDeps {
   dispatcher?: Dispatcher | undefined;
 }
 
-/** Creates the receiver of an outlet. Makes no request. */
+/** Creates the receiver of an outlet without making a request. */
 export function openReceiver(
   outlet: OutletConfig,
-  { ledgerId, clock, proxy, redact, dispatcher }: OpenDeps,
+  { ledgerId, clock, proxy, redact, dispatcher }: OpenReceiverDeps,
 ): { receiver: Receiver; close: () => Promise<void> } {
   const http = new ReceiverHttp({ ...outlet, proxy, redact, clock, dispatcher });
   const receiver = createReceiver(outlet, { http, clock, ledgerId });
@@ -35,7 +35,7 @@ function createReceiver(outlet: OutletConfig, deps: ReceiverDeps): Receiver {
       return createWebhookReceiver(outlet, deps);
     case 'stripe': {
       const { token, meter, url } = outlet;
-      return createStripeReceiver({ token, meter, streamUrl: streamUrlOf(url) }, deps);
+      return createStripeReceiver({ token, meter, streamUrl: meterStreamUrl(url) }, deps);
     }
     case 'metronome':
       return createMetronomeReceiver(outlet, deps);

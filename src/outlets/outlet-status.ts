@@ -11,20 +11,22 @@ export interface OutletStatus {
   type: OutletConfig['type'];
   send: OutletConfig['send'];
   state: 'sending' | 'paused' | 'not_started' | 'differs';
-  /** The reason why it does not send; null while it sends. */
+  /** Why the outlet is not sending; null while it is. */
   reason: string | null;
   fromPeriod: string | null;
-  /** Ledger entries after the cursor. */
+  /** Number of ledger entries that the outlet has not processed yet. */
   waiting: number;
   /** Number and total quantity of the exceptions, by state. */
   events: Record<EventState, { events: number; quantity: bigint }>;
   checkedAt: string | null;
-  /** Differences found by the last comparison; null if it found none or has not run. */
+  /**
+   * Differences that the last comparison with the receiver found; null if it found none, or if there was no comparison.
+   */
   differences: readonly unknown[] | null;
 }
 
 /** Reads the status of the configured outlets from the ledger. */
-export function outletStatuses(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStatus[] {
+export function readOutletStatuses(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStatus[] {
   if (outlets.length === 0) return [];
   const started = new Map(readOutlets(connection).map((row) => [row.name, row]));
   const counts = exceptionCounts(connection);
@@ -55,8 +57,11 @@ export function outletStatuses(connection: LedgerDb, outlets: readonly OutletCon
   });
 }
 
-/** Describes the problems of an outlet; null if there are none. Manual pauses and outlets that were not started are not problems. */
-export function describeProblems(status: OutletStatus, isByHand: boolean): string | null {
+/**
+ * Describes the problems of an outlet; null if there are none. Manual pauses and outlets that were not started are not
+ * problems.
+ */
+export function describeOutletProblems(status: OutletStatus, isByHand: boolean): string | null {
   const { state, reason, send, events, differences } = status;
   const exceptions = (['late', 'refused', 'held'] as const).flatMap((name) => {
     const { events: number, quantity } = events[name];
@@ -68,13 +73,13 @@ export function describeProblems(status: OutletStatus, isByHand: boolean): strin
     ...exceptions,
     ...(differences === null
       ? []
-      : [`${counted(differences.length, 'customer differs', 'customers differ')} from the ledger`]),
+      : [counted(differences.length, 'customer differs from the ledger', 'customers differ from the ledger')]),
   ];
   return parts.length === 0 ? null : parts.join('; ');
 }
 
 /** Describes the status of an outlet in one line. */
-export function describeOutlet(status: OutletStatus): string {
+export function describeOutletStatus(status: OutletStatus): string {
   const { state, waiting } = status;
   const how =
     state === 'not_started'
@@ -82,7 +87,7 @@ export function describeOutlet(status: OutletStatus): string {
       : waiting === 0
         ? 'up to date'
         : `${withThousands(String(waiting))} waiting`;
-  return describeProblems(status, false) ?? how;
+  return describeOutletProblems(status, false) ?? how;
 }
 
 const EXCEPTION_LABELS = {

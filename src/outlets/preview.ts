@@ -7,7 +7,9 @@ import { customerOf, type OutletScope, prepareEntry } from './events.ts';
 import { scopeOf } from './forwarder.ts';
 import type { ReceiverLimits } from './receiver.ts';
 
-/** Number and quantity of the events to send for one month, and number of held and late ones. */
+/**
+ * The number and total quantity of a month's events that would be sent, and the numbers of its held and late events.
+ */
 interface MonthPreview {
   period: string;
   events: number;
@@ -26,7 +28,10 @@ interface StartRequest {
 
 const PREVIEW_STEP = 2000;
 
-/** Previews the events that beginning the outlet now would send, with the same checks as the forwarder. */
+/**
+ * Counts, by month, the events that starting the outlet now would send. The checks are those of the forwarder.
+ * `unmapped` lists the tenants without a name at the receiver.
+ */
 export async function previewStart(
   connection: LedgerDb,
   { outlet, scope, before, limits }: StartRequest,

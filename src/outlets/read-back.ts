@@ -7,7 +7,7 @@ import {
   sentSums,
 } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { customerOf, entryOf, quantityOf } from './events.ts';
+import { customerOf, entryIdIn, quantityOf } from './events.ts';
 import type { Receiver, UsageEvent } from './receiver.ts';
 
 interface ReadBackDeps {
@@ -16,20 +16,23 @@ interface ReadBackDeps {
   connection: LedgerDb;
 }
 
-/** Result of checking whether the receiver has the events of a customer and month that may have been sent. */
-export type Verdict = 'there' | 'absent' | { unclear: string };
+/**
+ * Whether an event that may have been sent is at the receiver. `unclear`: its sums do not show it, for the given
+ * reason.
+ */
+export type ArrivalStatus = 'arrived' | 'absent' | { unclear: string };
 
 /**
- * Queries the receiver's sums for every customer and month with entries up to `flightTo` that may have been sent, and returns
- * a function that tells whether an event arrived. Null if the receiver cannot be queried.
+ * Queries the receiver's sums for every customer and month with entries up to `flightTo` that may have been sent.
+ * Returns a function that looks up whether an event arrived; null if the receiver cannot be queried.
  */
-export async function checkInFlight(
+export async function createArrivalLookup(
   { outlet, receiver, connection }: ReadBackDeps,
   row: OutletRow,
   flightTo: number,
   signal: AbortSignal,
-): Promise<((event: UsageEvent) => Verdict) | null> {
-  const verdicts = new Map<string, Verdict>();
+): Promise<((event: UsageEvent) => ArrivalStatus) | null> {
+  const statuses = new Map<string, ArrivalStatus>();
   for (const period of periodsAfterCursor(connection, row.cursor, flightTo)) {
     if (period < row.fromPeriod) continue;
     const asked = { outlet: row.name, period, workspaces: workspacesOf(row) };
@@ -40,31 +43,33 @@ export async function checkInFlight(
     for (const [customer, { quantity }] of withIt) {
       const has = normalizeDecimal(there.get(customer));
       const before = without.get(customer)?.quantity ?? 0n;
-      const unclear = `may have been sent: the receiver has ${has} for ${period}, the ledger has ${before} without and ${quantity} with the events in flight`;
-      const verdict = has === String(quantity) ? 'there' : has === String(before) ? 'absent' : { unclear };
-      verdicts.set(`${period} ${customer}`, verdict);
+      const unclear = `it is unknown whether the event arrived: for ${period} the receiver has ${has}, but the ledger has ${before} without the events in doubt and ${quantity} with them`;
+      const status = has === String(quantity) ? 'arrived' : has === String(before) ? 'absent' : { unclear };
+      statuses.set(`${period} ${customer}`, status);
     }
   }
-  return ({ period, customer }) => verdicts.get(`${period} ${customer}`) ?? 'absent';
+  return ({ period, customer }) => statuses.get(`${period} ${customer}`) ?? 'absent';
 }
 
+/** A customer and month for which the ledger and the receiver have different quantities. */
 export interface OutletDifference {
   period: string;
   customer: string;
   ledger: string;
   receiver: string;
   tenants: { workspace_id: string; tenant_id: string }[];
-  /** The last entries of these tenants and month, newest first. */
+  /** The last entries of each of these tenants in this month, newest first. */
   entry_ids: number[];
 }
 
+/** The result of comparing a month with the receiver. */
 export interface OutletCheck {
   /** Number of compared customers; null if the receiver cannot be queried. */
   customers: number | null;
   differences: OutletDifference[];
 }
 
-/** Compares the receiver's sums of a month with the quantities that the ledger has sent, by customer. */
+/** Compares, for each customer, the receiver's sum of a month with the quantity that the outlet has sent. */
 export async function checkOutlet(
   { outlet, receiver, connection }: ReadBackDeps,
   period: string,
@@ -94,8 +99,9 @@ export async function checkOutlet(
 }
 
 /**
- * Returns the entries of refused events, limited to customers and months with a difference. A report may be older than a
- * resend: an event that has arrived since must not be sent again, because the receiver may have forgotten its id by then.
+ * Returns the entries of events that the receiver reported as refused, limited to customers and months whose sums
+ * differ. An event may have been sent again with success since the report. Sending it once more could count it twice,
+ * because the receiver may have forgotten its id.
  */
 export async function findRefusedEntries(
   { ledgerId, ...asking }: ReadBackDeps & { ledgerId: string },
@@ -104,7 +110,7 @@ export async function findRefusedEntries(
 ): Promise<Omit<OutletException, 'state'>[]> {
   const { outlet, connection } = asking;
   const found = [...refused].flatMap(([id, reason]) => {
-    const entryId = entryOf(id, ledgerId);
+    const entryId = entryIdIn(id, ledgerId);
     if (entryId === null) return [];
     const [entry] = entriesAfterCursor(connection, { cursor: entryId - 1, to: entryId, limit: 1 });
     return entry === undefined ? [] : [{ entryId, reason, period: entry.period, customer: customerOf(entry, outlet) }];
@@ -135,7 +141,7 @@ function workspacesOf({ workspaces }: OutletRow): readonly string[] | null {
   return workspaces === null ? null : (JSON.parse(workspaces) as string[]);
 }
 
-/** Groups sums by customer: several tenants may be one customer at the receiver. */
+/** Adds up sums by customer, because several tenants may be one customer at the receiver. */
 function byCustomer(sums: readonly SentSum[], outlet: OutletConfig) {
   const customers = new Map<string, { quantity: bigint; tenants: SentSum[] }>();
   for (const sum of sums) {
@@ -149,7 +155,7 @@ function byCustomer(sums: readonly SentSum[], outlet: OutletConfig) {
   return customers;
 }
 
-/** Removes trailing decimal zeros, so that a receiver's decimal number compares with the ledger's integer. */
+/** Removes trailing decimal zeros, so that a receiver's decimal number can be compared with the ledger's integer. */
 function normalizeDecimal(text: string | undefined): string {
   const number = (text ?? '0').replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
   return number === '' || number === '-0' ? '0' : number;

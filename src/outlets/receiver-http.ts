@@ -5,9 +5,9 @@ import type { Redactor } from '../core/text/redact.ts';
 import { HttpClient, readText } from '../net/http-client.ts';
 import { OutboundError, reasonOf } from '../net/outbound-errors.ts';
 import type { ProxySettings } from '../net/proxy.ts';
-import type { Outcome } from './receiver.ts';
+import type { SendOutcome } from './receiver.ts';
 
-export interface HttpOptions {
+export interface ReceiverHttpOptions {
   url: string;
   allowPrivate: boolean;
   timeoutMs: number;
@@ -15,13 +15,13 @@ export interface HttpOptions {
   proxy: ProxySettings | null;
   redact: Redactor;
   clock: Clock;
-  /** Sends all requests instead of an own agent; `close` does not close it. */
+  /** Sends all requests if set, in place of connections of the client's own; `close` leaves it open. */
   dispatcher?: Dispatcher | undefined;
 }
 
-export interface ReceiverCall {
+export interface ReceiverRequest {
   method: 'GET' | 'POST';
-  /** Base URL for a receiver that accepts events on another host; the default is the outlet's `url`. */
+  /** Base URL if the receiver accepts events on another host; default: the outlet's `url`. */
   base?: string;
   /** Path and query, appended to the base URL. */
   path?: string;
@@ -30,14 +30,17 @@ export interface ReceiverCall {
 }
 
 export type ReceiverAnswer =
-  /** `retryAfterMs`: from the Retry-After header. `body` is raw: pass it through `displayText` before showing or storing it. */
+  /**
+   * `retryAfterMs`: from the Retry-After header. `body` is raw: pass it through `displayText` before showing or storing
+   * it.
+   */
   | { status: number; body: string; retryAfterMs: number | null }
-  /** No answer. `certain`: the receiver certainly did not get the request. */
+  /** There was no answer. `certain`: true if the receiver certainly did not get the request. */
   | { status: null; fault: string; certain: boolean };
 
 /** The dependencies of every receiver type. */
 export interface ReceiverDeps {
-  /** Makes requests with the outlet's `url`, proxy, certificates and timeout. The size of answers is limited. */
+  /** Makes requests with the outlet's `url`, proxy, certificates and timeout. It limits the size of answers. */
   http: ReceiverHttp;
   clock: Clock;
   /** The id of the ledger: the `source` of its events. */
@@ -46,7 +49,7 @@ export interface ReceiverDeps {
 
 const MAX_RECEIVER_ANSWER_BYTES = 4 * 1024 * 1024;
 const MAX_SHOWN_CHARACTERS = 300;
-/** Retries of a read after status 429. */
+/** Maximum number of retries of a read request that the receiver answers with status 429. */
 const MAX_READ_RETRIES = 10;
 const DEFAULT_READ_RETRY_MS = 1000;
 const MAX_READ_RETRY_MS = 30_000;
@@ -54,18 +57,18 @@ const MAX_RETRY_AFTER_MS = 60 * 60_000;
 
 /** An HTTP client for one outlet. It keeps connections, follows no redirects, and quotes no headers in errors. */
 export class ReceiverHttp {
-  readonly #options: HttpOptions;
+  readonly #options: ReceiverHttpOptions;
   readonly #client: HttpClient;
 
-  constructor(options: HttpOptions) {
+  constructor(options: ReceiverHttpOptions) {
     const { allowPrivate, timeoutMs, ca, proxy, clock, dispatcher } = options;
     this.#options = options;
     this.#client = new HttpClient({ policy: { allowPrivate }, timeoutMs, ca, proxy, clock, dispatcher });
   }
 
-  /** Makes one request without retries. Never rejects: network errors are answers, too. */
+  /** Makes one request without retries. Never rejects: a network error is returned as an answer without a status. */
   async call(
-    { method, base, path = '', headers = {}, body }: ReceiverCall,
+    { method, base, path = '', headers = {}, body }: ReceiverRequest,
     signal: AbortSignal,
   ): Promise<ReceiverAnswer> {
     const url = new URL(`${base ?? this.#options.url}${path}`);
@@ -94,8 +97,8 @@ export class ReceiverHttp {
     return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)}…` : line;
   }
 
-  /** Converts an answer into the outcome of the events sent, by the usual meaning of the HTTP status. */
-  outcomeOf(answer: ReceiverAnswer): Outcome {
+  /** Converts an answer into the outcome of the events that were sent, by the usual meaning of its HTTP status. */
+  outcomeOf(answer: ReceiverAnswer): SendOutcome {
     if (answer.status === null) return { is: 'retry', answer: answer.fault, certain: answer.certain, afterMs: null };
     const { status, retryAfterMs } = answer;
     if (status >= 200 && status < 300) return { is: 'accepted' };
@@ -109,13 +112,16 @@ export class ReceiverHttp {
     return { is: 'refused', answer: text };
   }
 
-  /** Makes a read request and returns its body. Raises the errors of `Receiver.probe` unless the status is 2xx. */
-  async ask(call: ReceiverCall, signal: AbortSignal): Promise<string> {
-    return this.requireBody(await this.callRetrying(call, signal));
+  /**
+   * Makes a read request and returns the body of its answer. Throws the errors of `Receiver.probe` unless the status is
+   * 2xx.
+   */
+  async fetchBody(call: ReceiverRequest, signal: AbortSignal): Promise<string> {
+    return this.requireBody(await this.callWithRetries(call, signal));
   }
 
-  /** Makes a read request and retries it after status 429: comparing a month takes a request for each customer. */
-  async callRetrying(call: ReceiverCall, signal: AbortSignal): Promise<ReceiverAnswer> {
+  /** Makes a read request and retries it after status 429, which comparing a month with many customers may cause. */
+  async callWithRetries(call: ReceiverRequest, signal: AbortSignal): Promise<ReceiverAnswer> {
     const { clock } = this.#options;
     for (let waits = 0; ; waits += 1) {
       const answer = await this.call(call, signal);
@@ -124,7 +130,7 @@ export class ReceiverHttp {
     }
   }
 
-  /** Returns the body of a 2xx answer. Throws the error of `ask` for any other answer. */
+  /** Returns the body of a 2xx answer. Throws the errors of `Receiver.probe` for any other answer. */
   requireBody(answer: ReceiverAnswer): string {
     const outcome = this.outcomeOf(answer);
     if (outcome.is === 'accepted' && answer.status !== null) return answer.body;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeProblems, type OutletStatus } from '../../src/outlets/outlet-status.ts';
+import { describeOutletProblems, type OutletStatus } from '../../src/outlets/outlet-status.ts';
 
 const NONE = { events: 0, quantity: 0n };
 const STATUS: OutletStatus = {
@@ -9,14 +9,14 @@ const STATUS: OutletStatus = {
 };
 
 test('the alert of an outlet counts the exceptions in readable figures', () => {
-  expect(describeProblems(STATUS, false)).toBeNull();
+  expect(describeOutletProblems(STATUS, false)).toBeNull();
   const events = {
     ...STATUS.events,
     late: { events: 1, quantity: -1_234_567n },
     refused: { events: 2, quantity: 40n },
   };
-  expect(describeProblems({ ...STATUS, events }, false)).toBe(
+  expect(describeOutletProblems({ ...STATUS, events }, false)).toBe(
     '1 event (-1,234,567 credits) too old for the receiver; 2 events (40 credits) refused',
   );
-  expect(describeProblems({ ...STATUS, state: 'paused', reason: 'paused by Ada: prices' }, true)).toBeNull();
+  expect(describeOutletProblems({ ...STATUS, state: 'paused', reason: 'paused by Ada: prices' }, true)).toBeNull();
 });

@@ -55,7 +55,7 @@ test('if the receiver has neither sum, nothing is sent and the entry is listed',
       'acme',
       '2026-03',
       'refused',
-      'may have been sent: the receiver has 105 for 2026-03, the ledger has 0 without and 5 with the events in flight',
+      'it is unknown whether the event arrived: for 2026-03 the receiver has 105, but the ledger has 0 without the events in doubt and 5 with them',
     ],
   ]);
 });

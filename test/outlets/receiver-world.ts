@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Outcome, Receiver, UsageEvent } from '../../src/outlets/receiver.ts';
+import type { Receiver, SendOutcome, UsageEvent } from '../../src/outlets/receiver.ts';
 import { type ReceiverDeps, ReceiverHttp } from '../../src/outlets/receiver-http.ts';
 import { testClock } from '../support/time/test-clock.ts';
 import type { Double } from './doubles/double-server.ts';
@@ -39,13 +39,13 @@ export function usageEvent(id: string, credits: bigint, more: Partial<UsageEvent
 export const NEVER = new AbortController().signal;
 
 /**
- * Sends all events until each was taken, as a caller does that knows nothing of a receiver but its interface. Returns what was
- * not taken, and for how many sends it is said that nothing is known.
+ * Sends all events until each was taken, as a caller does that knows nothing of a receiver but its interface. Returns
+ * what was not taken, and for how many sends it is said that nothing is known.
  */
 export async function sendAll(receiver: Receiver, events: readonly UsageEvent[]) {
   const perCall = receiver.limits.eventsPerCall;
   let waiting = [...events];
-  const others: Outcome[] = [];
+  const others: SendOutcome[] = [];
   let uncertain = 0;
   for (let rounds = 0; waiting.length > 0; rounds += 1) {
     if (rounds > 100) throw new Error(`${waiting.length} events are still not taken`);

@@ -8,7 +8,7 @@ import { describeAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ConfigurationStatus } from '../../ledger/store/file/daemon-lock.ts';
 import { statusDocument } from '../../operations/system/status-document.ts';
 import { type QueueStatus, readStatusReport, type StatusReport } from '../../operations/system/status-report.ts';
-import { describeOutlet } from '../../outlets/outlet-status.ts';
+import { describeOutletStatus } from '../../outlets/outlet-status.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
 import {
   type CellStyle,
@@ -101,7 +101,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
     `queue   ${describeQueue(queue)}`,
     ...exportFacts(exports, options.nowMs),
     ...(publish === null ? [] : [`publish ${inertText(publish.words)}`]),
-    ...report.outlets.map((standing) => `outlet  ${standing.name}: ${inertText(describeOutlet(standing))}`),
+    ...report.outlets.map((standing) => `outlet  ${standing.name}: ${inertText(describeOutletStatus(standing))}`),
     ...(skippedMonths === null ? [] : [`closes  ${inertText(skippedMonths)}`]),
     ...(noJumpsYet === null ? [] : [`jumps   ${inertText(noJumpsYet)}`]),
   ];

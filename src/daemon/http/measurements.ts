@@ -10,7 +10,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { asc, eq, gt, inArray, query, type SQL } from '../../ledger/store/schema/drizzle.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { outletStatuses } from '../../outlets/outlet-status.ts';
+import { readOutletStatuses } from '../../outlets/outlet-status.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 
@@ -47,7 +47,7 @@ export function createMeasurements(context: Context, { queues, workspaces, expor
       exportStatuses().map(({ name, failing, writtenAt }) => {
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
-    outlets: () => outletStatuses(connection, context.config.outlets),
+    outlets: () => readOutletStatuses(connection, context.config.outlets),
     /** Counts the alerts with a cause that has not ended, unconfirmed ones included. */
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
     /** Age of the oldest due notification that does not wait for a group or summary; 0 if there is none. */
@@ -101,8 +101,8 @@ interface LatestRunRow {
 const RUNS_PER_READ = 5000;
 
 /**
- * Counts the ended runs of the ledger. Each call reads only the runs since the previous call: ended runs keep their status
- * and pruned ones stay counted, so the counts never decrease.
+ * Counts the ended runs of the ledger. Each call reads only the runs since the previous call: ended runs keep their
+ * status and pruned ones stay counted, so the counts never decrease.
  */
 export function createRunTally(connection: LedgerDb) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
@@ -155,7 +155,9 @@ export function createRunTally(connection: LedgerDb) {
   };
   return {
     counts: countRuns,
-    /** Registers a listener that gets the duration, in seconds, of each ended run that a later call of `counts` finds. */
+    /**
+     * Registers a listener that gets the duration, in seconds, of each ended run that a later call of `counts` finds.
+     */
     onRun: (listener: (seconds: number) => void): void => void listeners.push(listener),
   };
 }

@@ -13,7 +13,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { Forwarder, type StepReport } from '../../outlets/forwarder.ts';
 import { openReceiver } from '../../outlets/open-receiver.ts';
-import { describeProblems, outletStatuses } from '../../outlets/outlet-status.ts';
+import { describeOutletProblems, readOutletStatuses } from '../../outlets/outlet-status.ts';
 import { checkOutlet, findRefusedEntries, type OutletDifference } from '../../outlets/read-back.ts';
 import type { Receiver } from '../../outlets/receiver.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -24,9 +24,13 @@ import type { ReportedHealth } from '../reported-health.ts';
 /** Held entries are retried less often than new entries are sent: tenants rarely get a new name. */
 const HELD_RETRY_INTERVAL_MS = 15_000;
 const COMPARE_INTERVAL_MS = 24 * 3_600_000;
-/** A difference is reported only if a second comparison finds it again after this time: events may still be in flight. */
+/**
+ * A difference is reported only if a second comparison finds it again after this time: events may still be in flight.
+ */
 const MIN_CONFIRM_DELAY_MS = 10 * 60_000;
-/** Interval at which receivers are asked for events that they refused after accepting them: such reports arrive late. */
+/**
+ * Interval at which receivers are asked for events that they refused after accepting them: such reports arrive late.
+ */
 const LATE_REFUSALS_INTERVAL_MS = 60 * 60_000;
 /** An alert is raised when a receiver has accepted nothing for this long. */
 const STUCK_ALERT_AFTER_MS = 60 * 60_000;
@@ -226,7 +230,7 @@ class OutletWatch {
 
   async #reportHealth(): Promise<void> {
     const { outlet, connection, clock } = this.#options;
-    const [standing] = outletStatuses(connection, [outlet]);
+    const [standing] = readOutletStatuses(connection, [outlet]);
     if (standing === undefined) return;
     const isByHand = readOutlet(connection, outlet.name)?.paused === 'hand';
     const stuckMs = this.#stuck === null ? 0 : clock.monotonic() - this.#stuck.sinceMs;
@@ -234,7 +238,7 @@ class OutletWatch {
       stuckMs < STUCK_ALERT_AFTER_MS
         ? []
         : [`no event accepted for ${formatDuration(stuckMs)}: ${this.#stuck?.answer}`];
-    const parts = [...stuck, describeProblems(standing, isByHand) ?? []].flat();
+    const parts = [...stuck, describeOutletProblems(standing, isByHand) ?? []].flat();
     const detail = parts.length === 0 ? null : parts.join('; ');
     await this.#health.report(detail);
   }

@@ -83,7 +83,7 @@ const PLACEHOLDER_LEDGER_ID = 'usage-ledger-doctor';
 export async function checkOutlets(config: Config, clock: Clock): Promise<DoctorFinding[]> {
   const { outlets, ledger, proxy } = config;
   if (outlets.length === 0) return [];
-  const [{ openReceiver }, { outletStatuses, describeProblems }] = await Promise.all([
+  const [{ openReceiver }, { readOutletStatuses, describeOutletProblems }] = await Promise.all([
     import('../../outlets/open-receiver.ts'),
     import('../../outlets/outlet-status.ts'),
   ]);
@@ -96,14 +96,14 @@ export async function checkOutlets(config: Config, clock: Clock): Promise<Doctor
       proxy,
       redact,
     };
-    const standings = reader === null ? [] : outletStatuses(reader.connection, outlets);
+    const standings = reader === null ? [] : readOutletStatuses(reader.connection, outlets);
     const findings: DoctorFinding[] = [];
     for (const outlet of outlets) {
       const { name } = outlet;
       findings.push(await probeOutlet(() => openReceiver(outlet, deps), name));
       const standing = standings.find((one) => one.name === name);
       if (standing === undefined) continue;
-      const trouble = describeProblems(standing, false);
+      const trouble = describeOutletProblems(standing, false);
       if (trouble !== null) findings.push(warn('outlets', trouble, 'see `usage-ledger outlets status`', name));
       if (standing.state === 'not_started') {
         const remedy = `see \`usage-ledger outlets start ${name}\`, which shows what would be sent`;
@@ -164,7 +164,9 @@ async function checkServer(target: RedisTarget, id: string): Promise<DoctorFindi
   return findings;
 }
 
-/** Returns the id of the ledger, so that the probe uses the keys of its queue; `doctor` while the ledger does not exist. */
+/**
+ * Returns the id of the ledger, so that the probe uses the keys of its queue; `doctor` while the ledger does not exist.
+ */
 function ledgerIdAt(path: string): string {
   if (!existsSync(path)) return 'doctor';
   const reader = openReader(path);

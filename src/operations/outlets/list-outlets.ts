@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { outletStatuses } from '../../outlets/outlet-status.ts';
+import { readOutletStatuses } from '../../outlets/outlet-status.ts';
 import { document } from '../operation.ts';
 
 const count = z.int().min(0);
@@ -33,7 +33,7 @@ export const listOutlets = document({
   http: { method: 'GET', path: '/outlets' },
   command: 'outlets status',
   run({ connection, context }) {
-    const statuses = outletStatuses(connection, context.config.outlets);
+    const statuses = readOutletStatuses(connection, context.config.outlets);
     return {
       outlets: statuses.map(({ events, ...status }) => ({
         name: status.name,

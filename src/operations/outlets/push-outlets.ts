@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OutletConfig } from '../../config/types.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { Forwarder } from '../../outlets/forwarder.ts';
-import { outletStatuses } from '../../outlets/outlet-status.ts';
+import { readOutletStatuses } from '../../outlets/outlet-status.ts';
 import { change, type Scope } from '../operation.ts';
 import { idText } from '../schemas.ts';
 import { chosenOutlets } from './chosen-outlets.ts';
@@ -51,7 +51,7 @@ function push(scope: Scope, outlet: OutletConfig) {
         more = report.more && report.fault === null;
       }
     }
-    const [standing] = outletStatuses(connection, [outlet]);
+    const [standing] = readOutletStatuses(connection, [outlet]);
     return { name: outlet.name, taken, fault, reason: standing?.reason ?? null };
   });
 }

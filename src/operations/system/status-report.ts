@@ -18,7 +18,7 @@ import { type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts
 import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
 import { lockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { describeProblems, type OutletStatus, outletStatuses } from '../../outlets/outlet-status.ts';
+import { describeOutletProblems, type OutletStatus, readOutletStatuses } from '../../outlets/outlet-status.ts';
 import type { CopyStatus } from '../../publish/copy-status.ts';
 import { describeTarget } from '../../queue/redis/target.ts';
 import type { QueueCounts } from '../../queue/sync-queue.ts';
@@ -77,9 +77,9 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
       workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
     ),
     publish: await readPublishStatus(scope),
-    outlets: outletStatuses(connection, context.config.outlets).map((standing) => ({
+    outlets: readOutletStatuses(connection, context.config.outlets).map((standing) => ({
       ...standing,
-      trouble: describeProblems(standing, false),
+      trouble: describeOutletProblems(standing, false),
     })),
   };
 }
@@ -93,7 +93,9 @@ async function readPublishStatus({ context, connection }: Scope): Promise<Status
 }
 
 export interface StatusReport {
-  /** `locked_by` is the process that holds the write lock, such as `process 4711 (sqlite3)`; null when nothing holds it. */
+  /**
+   * `locked_by` is the process that holds the write lock, such as `process 4711 (sqlite3)`; null when nothing holds it.
+   */
   ledger: { path: string; ledger_id: string; locked_by: string | null };
   workspaces: WorkspaceLine[];
   openAlerts: number;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { getParsed, mismatchError, parseJson } from '../answers.ts';
-import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
+import { fetchJson, meterMismatchError, parseJson } from '../answers.ts';
+import type { Receiver, SendOutcome, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
 
 export interface LagoOutlet {
@@ -30,19 +30,19 @@ const lagoMetric = z.object({
 });
 
 /**
- * Sends Lago event batches (getlago.com/docs/api-reference/events/batch): at most 100 events of any age. A customer is the
- * external id of a subscription. Lago accepts a batch only as a whole: a refusal lists the faulty events by index, and those
- * with a known id (`value_already_exist`) count as accepted.
+ * Creates a receiver that sends event batches to Lago (getlago.com/docs/api-reference/events/batch): at most 100 events
+ * of any age. A customer is the external id of a subscription. Lago accepts a batch only as a whole. A refusal lists
+ * the faulty events by index; those that Lago already has (`value_already_exist`) count as accepted.
  *
- * Ids are deduplicated forever; with ClickHouse together with the time, so an attempt never changes the time. Negative events
- * are summed; a month below zero is invoiced as zero. Events with an unknown subscription or code are accepted and only
- * reported by the webhook `events.errors`. Usage is read back from the event list, which covers any month and does not
- * depend on billing periods.
+ * Lago deduplicates ids without a time limit. With ClickHouse it compares id and time, so every attempt sends the same
+ * time. Negative events are summed; a month below zero is invoiced as zero. Events with an unknown subscription or code
+ * are accepted and only reported by the webhook `events.errors`. `usage` reads the list of events, which covers any
+ * month and does not depend on billing periods.
  */
 export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): Receiver {
   const headers = { authorization: `Bearer ${outlet.token}`, 'content-type': 'application/json' };
 
-  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]> => {
+  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<SendOutcome[]> => {
     if (events.length === 0) return [];
     const body = JSON.stringify({ events: events.map((event) => lagoEvent(event, outlet.meter)) });
     const answer = await http.call({ method: 'POST', path: '/events/batch', headers, body }, signal);
@@ -75,7 +75,7 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     let next: number | null | undefined = 1;
     while (next) {
       const path: string = `/events?${new URLSearchParams({ ...asked, page: String(next) })}`;
-      const { events, meta }: LagoPage = await getParsed(http, { method: 'GET', path, headers }, lagoPage, signal);
+      const { events, meta }: LagoPage = await fetchJson(http, { method: 'GET', path, headers }, lagoPage, signal);
       for (const { transaction_id, timestamp, properties } of events) {
         values.set(`${transaction_id} ${timestamp}`, String(properties?.[outlet.send] ?? 0));
       }
@@ -103,10 +103,13 @@ export function createLagoReceiver(outlet: LagoOutlet, { http }: ReceiverDeps): 
     },
     async probe(signal) {
       const path = `/billable_metrics/${encodeURIComponent(outlet.meter)}`;
-      const { billable_metric: metric } = await getParsed(http, { method: 'GET', path, headers }, lagoMetric, signal);
+      const { billable_metric: metric } = await fetchJson(http, { method: 'GET', path, headers }, lagoMetric, signal);
       if (metric.aggregation_type === 'sum_agg' && metric.field_name === outlet.send) return;
       const found = `${metric.aggregation_type} of ${metric.field_name ?? 'nothing'}`;
-      throw mismatchError(`the billable metric is ${found}`, `create a billable metric that sums \`${outlet.send}\``);
+      throw meterMismatchError(
+        `the billable metric is ${found}`,
+        `create a billable metric that sums \`${outlet.send}\``,
+      );
     },
   };
 }
@@ -126,14 +129,14 @@ function lagoEvent(event: UsageEvent, code: string) {
   };
 }
 
-function outcomeOfFault(fault: unknown, displayText: (text: string) => string): Outcome {
+function outcomeOfFault(fault: unknown, displayText: (text: string) => string): SendOutcome {
   const text = JSON.stringify(fault);
   const read = z.object({ transaction_id: z.array(z.string()) }).safeParse(fault);
   if (read.success && read.data.transaction_id.includes('value_already_exist')) return { is: 'accepted' };
   return { is: 'refused', answer: displayText(text) };
 }
 
-/** Sums values, exactly for whole numbers. Fractions can only come from other senders. */
+/** Adds up numbers in text form. The sum is exact for whole numbers; only other senders' events have fractions. */
 function sumText(values: readonly string[]): string {
   const whole = values.filter((value) => /^-?\d+$/.test(value)).reduce((sum, value) => sum + BigInt(value), 0n);
   const rest = values.filter((value) => !/^-?\d+$/.test(value)).reduce((sum, value) => sum + Number(value), 0);

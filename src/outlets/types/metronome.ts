@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { chunks, getParsed, mismatchError, numberText, sendSplitting } from '../answers.ts';
+import { chunks, fetchJson, meterMismatchError, numberText, sendSplitting } from '../answers.ts';
 import { USAGE_EVENT_TYPE } from '../events.ts';
-import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
+import type { Receiver, SendOutcome, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
 
 export interface MetronomeOutlet {
@@ -30,23 +30,24 @@ const usageAnswer = z.object({
 });
 
 /**
- * Sends to Metronome's ingest (docs.metronome.com/api-reference/usage/ingest-events): at most 100 events per call, up to 34
- * days old. It deduplicates a transaction id for 34 days. A customer is an ingest alias or a Metronome id; events for an
- * unknown alias are accepted and count once the alias exists. Values are sent as text and summed exactly; whether negative
- * ones are summed is not documented. The only documented rate is 100,000 events per second.
+ * Creates a receiver that sends to Metronome's ingest endpoint (docs.metronome.com/api-reference/usage/ingest-events):
+ * at most 100 events per call, up to 34 days old. Metronome deduplicates a transaction id for 34 days. A customer is an
+ * ingest alias or a Metronome id; events for an unknown alias are accepted and count once the alias exists. Values are
+ * sent as text and summed exactly; the documentation does not say whether negative values are summed. The only
+ * documented rate limit is 100,000 events per second.
  */
 export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: ReceiverDeps): Receiver {
   const headers = { authorization: `Bearer ${outlet.token}`, 'content-type': 'application/json' };
 
-  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome> => {
+  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<SendOutcome> => {
     const body = JSON.stringify(events.map(ingestEvent));
     return http.outcomeOf(await http.call({ method: 'POST', path: '/v1/ingest', headers, body }, signal));
   };
 
-  /** Returns the Metronome id of a customer, which usage queries need; null if there is none. */
+  /** Returns the Metronome id of a customer, which a usage query needs; null if Metronome has no such customer. */
   const idOf = async (customer: string, signal: AbortSignal): Promise<string | null> => {
     const path = `/v1/customers?${new URLSearchParams({ ingest_alias: customer })}`;
-    const { data } = await getParsed(http, { method: 'GET', path, headers }, customersAnswer, signal);
+    const { data } = await fetchJson(http, { method: 'GET', path, headers }, customersAnswer, signal);
     const known = data[0]?.id;
     return known ?? (UUID.test(customer) ? customer : null);
   };
@@ -63,7 +64,7 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     let query = '';
     do {
       const call = { method: 'POST' as const, path: `/v1/usage${query}`, headers, body };
-      const { data, next_page } = await getParsed(http, call, usageAnswer, signal);
+      const { data, next_page } = await fetchJson(http, call, usageAnswer, signal);
       for (const { customer_id, value } of data) found.set(customer_id, numberText(value ?? 0));
       query = next_page ? `?${new URLSearchParams({ next_page })}` : '';
     } while (query !== '');
@@ -96,12 +97,12 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     },
     async probe(signal) {
       const path = `/v1/billable-metrics/${encodeURIComponent(outlet.meter)}`;
-      const { data } = await getParsed(http, { method: 'GET', path, headers }, metronomeMetric, signal);
+      const { data } = await fetchJson(http, { method: 'GET', path, headers }, metronomeMetric, signal);
       const types = data.event_type_filter?.in_values ?? [USAGE_EVENT_TYPE];
       const sums = data.aggregation_type === 'SUM' && data.aggregation_key === outlet.send;
       if (sums && types.includes(USAGE_EVENT_TYPE)) return;
       const found = `${data.aggregation_type} of ${data.aggregation_key} in events of type ${types.join(', ')}`;
-      throw mismatchError(
+      throw meterMismatchError(
         `the billable metric is ${found}`,
         `create a billable metric that sums \`${outlet.send}\` of events of type ${USAGE_EVENT_TYPE}`,
       );

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { chunks, getParsed, mismatchError, numberText, sendRepresentable, sendSplitting } from '../answers.ts';
-import { cloudEvent, USAGE_EVENT_TYPE } from '../events.ts';
-import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
+import { chunks, fetchJson, meterMismatchError, numberText, sendRepresentable, sendSplitting } from '../answers.ts';
+import { toCloudEvent, USAGE_EVENT_TYPE } from '../events.ts';
+import type { Receiver, SendOutcome, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
 
 export interface OpenMeterOutlet {
@@ -24,18 +24,18 @@ const openmeterMeter = z.object({
 const queryAnswer = z.object({ data: z.array(z.object({ subject: z.string().nullish(), value: z.number() })) });
 
 /**
- * Sends OpenMeter CloudEvents (openmeter.io/docs/metering/events/overview). Events may have any age; a customer is a subject.
- * OpenMeter deduplicates source and id for 32 days if its `dedupe` setting is on (it is off in the sample configuration);
- * otherwise each attempt would count. Negative values are summed. Sums are floats, so quantities that a float does not
- * represent exactly are refused here. Events without a meter or value are accepted and appear only in the event list, so
- * `probe` checks the meter.
+ * Creates a receiver that sends CloudEvents to OpenMeter (openmeter.io/docs/metering/events/overview). Events may have
+ * any age; a customer is a subject. If its setting `dedupe` is on, OpenMeter deduplicates source and id for 32 days; if
+ * it is off, as in OpenMeter's sample configuration, each attempt counts. Negative values are summed. Sums are floats,
+ * so a quantity that a float cannot represent exactly is refused without a request. OpenMeter accepts events that no
+ * meter counts, so `probe` checks the meter.
  */
 export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerId }: ReceiverDeps): Receiver {
   const headers: Record<string, string> = outlet.token === null ? {} : { authorization: `Bearer ${outlet.token}` };
   const meter = `/api/v1/meters/${encodeURIComponent(outlet.meter)}`;
 
-  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome> => {
-    const body = JSON.stringify(events.map((event) => cloudEvent(event, ledgerId)));
+  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<SendOutcome> => {
+    const body = JSON.stringify(events.map((event) => toCloudEvent(event, ledgerId)));
     const type = { 'content-type': 'application/cloudevents-batch+json' };
     const call = { method: 'POST' as const, path: '/api/v1/events', headers: { ...headers, ...type }, body };
     return http.outcomeOf(await http.call(call, signal));
@@ -63,13 +63,13 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
           ...part.map((subject): [string, string] => ['subject', subject]),
         ]);
         const path = `${meter}/query?${query}`;
-        const { data } = await getParsed(http, { method: 'GET', path, headers }, queryAnswer, signal);
+        const { data } = await fetchJson(http, { method: 'GET', path, headers }, queryAnswer, signal);
         for (const { subject, value } of data) if (subject) found.set(subject, numberText(value));
       }
       return found;
     },
     async probe(signal) {
-      const { aggregation, eventType, valueProperty } = await getParsed(
+      const { aggregation, eventType, valueProperty } = await fetchJson(
         http,
         { method: 'GET', path: meter, headers },
         openmeterMeter,
@@ -77,7 +77,7 @@ export function createOpenMeterReceiver(outlet: OpenMeterOutlet, { http, ledgerI
       );
       if (aggregation === 'SUM' && eventType === USAGE_EVENT_TYPE && valueProperty === `$.${outlet.send}`) return;
       const found = `${aggregation} of ${valueProperty ?? 'nothing'} in events of type ${eventType}`;
-      throw mismatchError(
+      throw meterMismatchError(
         `the meter is ${found}`,
         `create a meter with eventType ${USAGE_EVENT_TYPE}, aggregation SUM and valueProperty $.${outlet.send}`,
       );

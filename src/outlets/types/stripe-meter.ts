@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { isoTime } from '../../core/clock.ts';
-import { mismatchError } from '../answers.ts';
+import { meterMismatchError } from '../answers.ts';
 import type { LateRefusals, UsageEvent } from '../receiver.ts';
 
-export const stripeMeter = z.object({
+export const stripeMeterSchema = z.object({
   event_name: z.string(),
   status: z.string(),
   event_time_window: z.string().nullish(),
@@ -11,20 +11,23 @@ export const stripeMeter = z.object({
   default_aggregation: z.object({ formula: z.string() }),
   value_settings: z.object({ event_payload_key: z.string() }),
 });
-export type StripeMeter = z.output<typeof stripeMeter>;
+export type StripeMeter = z.output<typeof stripeMeterSchema>;
 
-/** Returns the meter, or raises `outlet_mismatch` if it would not count every event, which Stripe accepts without an error. */
-export function checkMeter(meter: StripeMeter): StripeMeter {
+/**
+ * Returns the meter. Throws `outlet_mismatch` for a meter that would not count every event: Stripe reports no error
+ * then.
+ */
+export function requireSummingMeter(meter: StripeMeter): StripeMeter {
   const hint = 'create an active meter that sums raw events';
-  if (meter.status !== 'active') throw mismatchError(`the meter is ${meter.status}`, hint);
+  if (meter.status !== 'active') throw meterMismatchError(`the meter is ${meter.status}`, hint);
   const { formula } = meter.default_aggregation;
-  if (formula !== 'sum') throw mismatchError(`the meter has the formula ${formula}`, hint);
+  if (formula !== 'sum') throw meterMismatchError(`the meter has the formula ${formula}`, hint);
   const window = meter.event_time_window;
-  if (window) throw mismatchError(`the meter keeps only the last event of each ${window}`, hint);
+  if (window) throw meterMismatchError(`the meter keeps only the last event of each ${window}`, hint);
   return meter;
 }
 
-export function toStreamEvent(event: UsageEvent, meter: StripeMeter) {
+export function toStripeMeterEvent(event: UsageEvent, meter: StripeMeter) {
   return {
     event_name: meter.event_name,
     identifier: event.id,
@@ -56,9 +59,9 @@ const reportAnswer = z.object({
 type Ask = <T>(path: string, schema: z.ZodType<T>) => Promise<T>;
 
 /**
- * Reads Stripe's reports since `sinceMs` about events of a meter that it refused after accepting them
- * (docs.stripe.com/api/v2/core/events/event-types). Stripe keeps reports for 30 days. The list is sorted newest first, and
- * each report needs a request of its own.
+ * Reads Stripe's reports since `sinceMs` about the events of a meter that Stripe refused after it had accepted them
+ * (docs.stripe.com/api/v2/core/events/event-types). Stripe keeps reports for 30 days. It lists the newest first, and
+ * each report takes a request of its own.
  */
 export async function readStripeReports(
   ask: Ask,

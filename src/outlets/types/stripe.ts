@@ -3,17 +3,23 @@ import { z } from 'zod';
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import {
-  getParsed,
+  fetchJson,
   numberText,
-  outcomeOfReadError,
-  parseAs,
   parseJson,
+  parseJsonAs,
   sendRepresentable,
   sendSplitting,
+  unsentOutcome,
 } from '../answers.ts';
-import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
+import type { Receiver, SendOutcome, UsageEvent } from '../receiver.ts';
 import type { ReceiverDeps } from '../receiver-http.ts';
-import { checkMeter, readStripeReports, type StripeMeter, stripeMeter, toStreamEvent } from './stripe-meter.ts';
+import {
+  readStripeReports,
+  requireSummingMeter,
+  type StripeMeter,
+  stripeMeterSchema,
+  toStripeMeterEvent,
+} from './stripe-meter.ts';
 
 export interface StripeOutlet {
   token: string;
@@ -22,12 +28,15 @@ export interface StripeOutlet {
   streamUrl: string;
 }
 
-/** Returns the URL of Stripe's event stream, which has its own host. A test double has a single host. */
-export function streamUrlOf(url: string): string {
+/**
+ * Returns the URL of Stripe's event stream, which has a host of its own. For any other `url` (a test double), returns
+ * `url`.
+ */
+export function meterStreamUrl(url: string): string {
   return url === 'https://api.stripe.com' ? 'https://meter-events.stripe.com' : url;
 }
 
-/** API version of Stripe's client library 23.1.0, which the tests use. */
+/** The API version that Stripe's client library 23.1.0 uses. The tests use that library. */
 const STRIPE_VERSION = '2026-10-28.endive';
 const MAX_STRIPE_DIGITS = 15;
 const MAX_CONCURRENT_QUERIES = 8;
@@ -36,13 +45,14 @@ const errorAnswer = z.object({ error: z.object({ code: z.string(), param: z.stri
 const summaryAnswer = z.object({ data: z.array(z.object({ aggregated_value: z.number() })) });
 
 /**
- * Sends to Stripe's meter event stream (docs.stripe.com/api/v2/billing/meter-event-stream): 100 events per call, up to 35 days
- * old and 5 minutes ahead, identifiers unique within 24 hours. The v1 API is too slow for a ledger: one event per call, 1,000
- * calls per second, and one at a time per customer. The stream validates after it has answered: refusals appear in reports
- * that count all events and name samples (`readLateRefusals`); the sums of `usage` show the others.
+ * Creates a receiver that sends to Stripe's meter event stream (docs.stripe.com/api/v2/billing/meter-event-stream): 100
+ * events per call, up to 35 days old and 5 minutes ahead of Stripe's clock. Identifiers are unique within 24 hours. The
+ * v1 API is too slow for a ledger: one event per call, 1,000 calls per second, and one call at a time per customer. The
+ * stream checks events after it has answered. Its reports count all refused events but name only some of them
+ * (`readLateRefusals`); a comparison with the sums of `usage` shows that others are missing.
  *
- * Values are whole numbers of at most 15 digits; negative ones are corrections (.../meters/configure), and a cycle below zero
- * is invoiced as zero. A finalised invoice does not change.
+ * Values are whole numbers of at most 15 digits. Negative values are corrections (.../meters/configure), and a billing
+ * cycle below zero is invoiced as zero. A finalised invoice does not change.
  */
 export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: ReceiverDeps): Receiver {
   const meterPath = `/v1/billing/meters/${encodeURIComponent(outlet.meter)}`;
@@ -55,12 +65,12 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   let known: StripeMeter | null = null;
 
   const ask = <T>(path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> =>
-    getParsed(http, { method: 'GET', path, headers: headers(outlet.token) }, schema, signal);
+    fetchJson(http, { method: 'GET', path, headers: headers(outlet.token) }, schema, signal);
 
-  /** Reads the meter without retries: the caller of `send` schedules them. */
+  /** Reads the meter from Stripe once. It does not retry, because the caller of `send` schedules all retries. */
   const askMeter = async (signal: AbortSignal): Promise<StripeMeter> => {
     const answer = await http.call({ method: 'GET', path: meterPath, headers: headers(outlet.token) }, signal);
-    known = checkMeter(parseAs(http.requireBody(answer), stripeMeter));
+    known = requireSummingMeter(parseJsonAs(http.requireBody(answer), stripeMeterSchema));
     return known;
   };
 
@@ -76,22 +86,23 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       authentication_token: token,
       created,
       expires_at,
-    } = parseAs(http.requireBody(await http.call(call, signal)), sessionAnswer);
-    // Only the lifetime of the token counts, because Stripe's clock may differ from this one.
+    } = parseJsonAs(http.requireBody(await http.call(call, signal)), sessionAnswer);
+    // Uses only the token's lifetime, and not the time at which it expires: Stripe's clock may differ from this
+    // machine's.
     session = { token, untilMs: clock.now() + (Date.parse(expires_at) - Date.parse(created)) * 0.8 };
     return token;
   };
 
-  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome> => {
+  const post = async (events: readonly UsageEvent[], signal: AbortSignal): Promise<SendOutcome> => {
     let found: StripeMeter;
     let token: string;
     try {
       found = known ?? (await askMeter(signal));
       token = await openSession(signal);
     } catch (error) {
-      return outcomeOfReadError(error);
+      return unsentOutcome(error);
     }
-    const body = JSON.stringify({ events: events.map((event) => toStreamEvent(event, found)) });
+    const body = JSON.stringify({ events: events.map((event) => toStripeMeterEvent(event, found)) });
     const call = { method: 'POST' as const, base: outlet.streamUrl, path: '/v2/billing/meter_event_stream', body };
     const answer = await http.call({ ...call, headers: headers(token) }, signal);
     const outcome = http.outcomeOf(answer);
@@ -104,11 +115,11 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
   const sumOf = async (customer: string, period: string, signal: AbortSignal): Promise<string> => {
     const bounds = { start_time: String(periodStartMs(period) / 1000), end_time: String(periodEndMs(period) / 1000) };
     const path = `${meterPath}/event_summaries?${new URLSearchParams({ customer, ...bounds })}`;
-    const answer = await http.callRetrying({ method: 'GET', path, headers: headers(outlet.token) }, signal);
+    const answer = await http.callWithRetries({ method: 'GET', path, headers: headers(outlet.token) }, signal);
     const error = answer.status === 400 ? errorOf(answer.body) : null;
-    // Stripe has no customer with that id.
+    // This error means that Stripe has no customer with that id, so the sum is 0.
     if (error?.code === 'resource_missing' && error.param === 'customer') return '0';
-    const { data } = parseAs(http.requireBody(answer), summaryAnswer);
+    const { data } = parseJsonAs(http.requireBody(answer), summaryAnswer);
     return numberText(data[0]?.aggregated_value ?? 0);
   };
 
@@ -117,7 +128,7 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       eventsPerCall: 100,
       callsPerSecond: 100,
       remembersMs: DAY_MS,
-      // Stripe accepts 35 days. The hour less covers the transit time and a clock that differs.
+      // Stripe accepts 35 days. One hour is subtracted for the transit time and for a difference between the clocks.
       maxEventAgeMs: 35 * DAY_MS - 3_600_000,
       acceptsNegative: true,
       visibleAfterMs: 3_600_000,

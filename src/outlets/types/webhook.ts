@@ -1,20 +1,20 @@
 import { webhookKey, webhookSignature } from '../../alerts/channels/webhook-signature.ts';
 import { AppError } from '../../core/errors.ts';
 import { sendSplitting } from '../answers.ts';
-import { cloudEvent } from '../events.ts';
-import type { Outcome, Receiver, UsageEvent } from '../receiver.ts';
+import { toCloudEvent } from '../events.ts';
+import type { Receiver, SendOutcome, UsageEvent } from '../receiver.ts';
 import type { ReceiverAnswer, ReceiverDeps } from '../receiver-http.ts';
 
 export interface WebhookOutlet {
-  /** Each secret adds a signature. */
+  /** Each request carries one signature for each secret. */
   secrets: readonly string[];
   eventsPerRequest: number;
   requestsPerSecond: number;
-  /** How long the receiver deduplicates an id. */
+  /** How long the receiver recognizes an id it has had. */
   remembersMs: number;
 }
 
-/** Sends usage as CloudEvents, signed according to Standard Webhooks. */
+/** Creates a receiver that posts usage to a URL as CloudEvents, signed according to Standard Webhooks. */
 export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledgerId }: ReceiverDeps): Receiver {
   const keys = outlet.secrets.map(webhookKey);
 
@@ -24,7 +24,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
     single: boolean,
     signal: AbortSignal,
   ): Promise<ReceiverAnswer> => {
-    const all = events.map((event) => cloudEvent(event, ledgerId));
+    const all = events.map((event) => toCloudEvent(event, ledgerId));
     const body = JSON.stringify(single ? all[0] : all);
     const seconds = Math.floor(clock.now() / 1000);
     const headers = {
@@ -37,7 +37,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
   };
 
   const single = outlet.eventsPerRequest === 1;
-  const send = (events: readonly UsageEvent[], signal: AbortSignal): Promise<Outcome[]> =>
+  const send = (events: readonly UsageEvent[], signal: AbortSignal): Promise<SendOutcome[]> =>
     sendSplitting(events, async (part) => {
       const first = part[0]?.id ?? ledgerId;
       const id = single ? first : `${first}-${part.length}`;
@@ -56,7 +56,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
     },
     send,
     usage: async () => null,
-    /** Posts an empty batch: a receiver that checks signatures answers as to any other. */
+    /** Posts an empty batch. A receiver that checks signatures accepts or refuses it like any other. */
     async probe(signal) {
       const outcome = http.outcomeOf(await post(`${ledgerId}-probe`, [], false, signal));
       if (outcome.is === 'accepted' || outcome.is === 'refused') return;

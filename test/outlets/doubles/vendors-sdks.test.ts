@@ -168,7 +168,7 @@ async function openMeterDouble(now: () => number, dedupe = true) {
   return { double, client: (apiKey: string) => new OpenMeter({ baseUrl: double.url, apiKey }) };
 }
 
-const cloudEvent = (id: string, credits: string, subject = 'acme') => ({
+const toCloudEvent = (id: string, credits: string, subject = 'acme') => ({
   id,
   source: 'ledger-1',
   specversion: '1.0' as const,
@@ -183,10 +183,10 @@ test("OpenMeter's own client sends, reads a month by subject, and sees events th
   const openmeter = client('key-1');
 
   await openmeter.events.ingest([
-    cloudEvent('a', '7'),
-    cloudEvent('b', '-2'),
-    cloudEvent('c', '5', 'globex'),
-    cloudEvent('d', 'many'),
+    toCloudEvent('a', '7'),
+    toCloudEvent('b', '-2'),
+    toCloudEvent('c', '5', 'globex'),
+    toCloudEvent('d', 'many'),
   ]);
 
   const asked = {
@@ -208,15 +208,15 @@ test("OpenMeter's own client sends, reads a month by subject, and sees events th
 
 test("OpenMeter's own client recognizes its refusals", async () => {
   const { client } = await openMeterDouble(clock().now);
-  expect(await rejection(client('wrong').events.ingest(cloudEvent('a', '1')))).toMatchObject({ status: 401 });
-  const noSource = client('key-1').events.ingest({ ...cloudEvent('a', '1'), source: '' });
+  expect(await rejection(client('wrong').events.ingest(toCloudEvent('a', '1')))).toMatchObject({ status: 401 });
+  const noSource = client('key-1').events.ingest({ ...toCloudEvent('a', '1'), source: '' });
   expect(await rejection(noSource)).toMatchObject({ status: 400 });
 });
 
 test('OpenMeter forgets an id after 32 days', async () => {
   const { at, now } = clock();
   const { double, client } = await openMeterDouble(now);
-  const send = () => client('key-1').events.ingest(cloudEvent('a', '7'));
+  const send = () => client('key-1').events.ingest(toCloudEvent('a', '7'));
   await send();
   at.ms += 32 * DAY_MS - 1;
   await send();
@@ -228,8 +228,8 @@ test('OpenMeter forgets an id after 32 days', async () => {
 
 test('OpenMeter without `dedupe` counts every delivery of an event', async () => {
   const { double, client } = await openMeterDouble(clock().now, false);
-  await client('key-1').events.ingest(cloudEvent('a', '7'));
-  await client('key-1').events.ingest(cloudEvent('a', '7'));
+  await client('key-1').events.ingest(toCloudEvent('a', '7'));
+  await client('key-1').events.ingest(toCloudEvent('a', '7'));
   expect(double.sums()).toEqual({ 'acme 2026-03': '14' });
 });
 

@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/clock.ts';
 import { counted } from '../../../core/text/words.ts';
 import type { WorkspaceLine, WorkspaceState } from '../../../freshness/workspace-status.ts';
 import type { MonthSummary } from '../../../operations/months/list-months.ts';
-import { describeProblems } from '../../../outlets/outlet-status.ts';
+import { describeOutletProblems } from '../../../outlets/outlet-status.ts';
 import { formatInteger, timeAgo } from '../../../reports/formats/columns.ts';
 import { alertLink, changeText, linkTo, minuteName, moneyText, monthName, splitSummary } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
@@ -204,7 +204,7 @@ function tasksOf(overview: Overview, nowMs: number): Task[] {
     tasks.push({ tone: 'bad', kind: 'system', text, link: '/system' });
   }
   for (const outlet of outlets) {
-    const trouble = describeProblems(outlet, false);
+    const trouble = describeOutletProblems(outlet, false);
     if (trouble === null) continue;
     tasks.push({ tone: 'odd', kind: 'outlet', text: `${outlet.name}: ${trouble}`, link: '/system' });
   }

@@ -1,6 +1,6 @@
 import { pauseOutlet, resumeOutlet } from '../../../operations/outlets/pause-outlet.ts';
 import { startOutlet } from '../../../operations/outlets/start-outlet.ts';
-import { describeOutlet, type OutletStatus } from '../../../outlets/outlet-status.ts';
+import { describeOutletStatus, type OutletStatus } from '../../../outlets/outlet-status.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import { ChangeForm, draftValue, MAX_NOTE_CHARACTERS } from '../shell/form.tsx';
 import { Badge, Card, Field, Select, Table, type Tone } from '../shell/parts.tsx';
@@ -44,7 +44,7 @@ function OutletLine({ visit, outlet }: { visit: Visit; outlet: OutletStatus }) {
       </th>
       <td>
         <Badge tone={OUTLET_STATES[state].tone}>{OUTLET_STATES[state].label}</Badge>
-        <small>{state === 'paused' ? reason : describeOutlet(outlet)}</small>
+        <small>{state === 'paused' ? reason : describeOutletStatus(outlet)}</small>
         {state === 'paused' && may(visit, resumeOutlet) ? <ResumeForm visit={visit} name={name} /> : null}
         {state === 'not_started' && may(visit, startOutlet) ? (
           <p>
