@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { type RateCardText, rateCardsSchema } from '../billing/rates/rate-card-schema.ts';
 import { ConfigError, type ConfigFault } from '../core/errors.ts';
-import { groupOf } from '../core/text/path.ts';
+import { asMapping } from '../core/text/path.ts';
 import { readFaultText } from '../core/text/words.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
 import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
@@ -122,7 +122,7 @@ async function build(
 ): Promise<Config> {
   const { value, faults: fileFaults, unreadSecrets } = await readFiles(document, source.folder);
   const parsed = fileSchema.safeParse(value, READ_ONCE);
-  const { proxy, faults: proxyFaults } = readProxy(groupOf(document).proxy, source.env);
+  const { proxy, faults: proxyFaults } = readProxy(asMapping(document).proxy, source.env);
   const faults = tidyFaults([
     ...source.faults,
     ...schemaFaults(parsed.error?.issues ?? [], value).filter(({ path }) => !unreadSecrets.includes(path)),

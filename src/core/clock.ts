@@ -1,4 +1,7 @@
-/** Returns the current time. An operator may set the system clock, so the time can jump either way. */
+/**
+ * Returns the current time in milliseconds since the epoch. It can jump forwards or backwards, because an operator may
+ * set the system clock.
+ */
 export interface WallClock {
   now(): number;
 }
@@ -6,7 +9,7 @@ export interface WallClock {
 /** Stops a timer. Calling it twice is harmless. */
 export type Cancel = () => void;
 
-/** The program's source of time and timers. Tests replace it with one they control. */
+/** The program's source of time and timers. Tests replace it with a clock that they control. */
 export interface Clock extends WallClock {
   /** Returns milliseconds from an arbitrary start. The value never decreases, so use it to measure durations. */
   monotonic(): number;
@@ -14,7 +17,7 @@ export interface Clock extends WallClock {
   after(delayMs: number, call: () => void, options?: { background?: boolean }): Cancel;
 }
 
-/** Node fires a timer with a longer delay immediately. */
+/** The longest delay that `setTimeout` accepts. Node fires a timer with a longer delay immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -48,7 +51,7 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** Calls `call` every `intervalMs` in the background until it is cancelled. */
+/** Calls `call` every `intervalMs` until the returned function is called. The timer does not keep the process alive. */
 export function every(clock: Clock, intervalMs: number, call: () => void): Cancel {
   const again = (): void => {
     cancel = clock.after(intervalMs, again, { background: true });
@@ -58,13 +61,15 @@ export function every(clock: Clock, intervalMs: number, call: () => void): Cance
   return () => cancel();
 }
 
+/** Resolves in the next turn of the event loop, so that other work can run first. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
- * Returns a function that lets other work run, such as an answer to a request, once `ms` have passed since the last time.
- * For loops of many small steps: a turn for each of them would take longer than the steps.
+ * Returns an async function to call in each step of a long loop. If `ms` have passed since it last let other work run,
+ * such as answering a request, it does so again; otherwise it returns at once. Pausing at every step would take longer
+ * than the steps.
  */
 export function pauseEvery(ms: number, { monotonic }: Pick<Clock, 'monotonic'> = systemClock): () => Promise<void> {
   let sinceMs = monotonic();

@@ -7,18 +7,19 @@ export interface CronSchedule {
   timezone: string;
 }
 
-/** Returns a text that is the same for equal schedules, as the key of a cache. */
+/** Returns a text that identifies the schedule, for use as a cache key. Equal schedules have equal texts. */
 export function scheduleText({ cron, timezone }: CronSchedule): string {
   return `${cron} ${timezone}`;
 }
 
-/** `5/20` means `5-59/20`. */
+/** `sloppyRanges` accepts `5/20`, which means `5-59/20`. */
 const OPTIONS = { sloppyRanges: true, paused: true } as const;
 
 /**
- * Parses a schedule; throws if the expression is invalid. When the clock changes, a schedule that names hours runs once
- * for each of its times: a skipped time at the end of the gap, a repeated time at its first occurrence. A schedule for
- * every hour runs at each matching time that the clock shows, so no interval becomes longer or shorter.
+ * Parses a schedule; throws if the expression is invalid. When daylight saving time begins or ends, a schedule for
+ * certain hours runs once for each of its times: a skipped time at the end of the skipped hour, a repeated time at its
+ * first occurrence. A schedule for every hour runs at each matching time that the clock shows, so its intervals keep
+ * their length.
  */
 function parseSchedule({ cron, timezone }: CronSchedule): Cron {
   if (timezone === UTC) return new Cron(cron, { ...OPTIONS, utcOffset: 0 });
@@ -26,8 +27,9 @@ function parseSchedule({ cron, timezone }: CronSchedule): Cron {
 }
 
 /**
- * Writes minutes and hours as lists, unless the expression matches every hour. croner treats an expression with a
- * wildcard or step as an interval: it would skip the times in a gap and run twice in a repeated hour.
+ * Rewrites minutes and hours as lists, so that step 20 becomes `0,20,40`; hours that match every hour become a
+ * wildcard. croner treats an expression with a wildcard or step as an interval: it would skip the times in a skipped
+ * hour and run twice in a repeated hour.
  */
 function withoutSteps(cron: string): string {
   const { minute, hour } = new CronPattern(cron, undefined, OPTIONS);
@@ -48,7 +50,8 @@ export function* timesAfter(schedule: CronSchedule, afterMs: number): Generator<
 
 /** Returns the latest time of a schedule at or before `nowMs`, or null if there is none. */
 export function latestTime(schedule: CronSchedule, nowMs: number): number | null {
-  // `previousRuns` excludes its date, and a match lasts a whole second, so the search starts at the next second.
+  // `previousRuns` excludes the time that it is given, and a match lasts a whole second. Starting at the next second
+  // includes a match at `nowMs`.
   const [latest] = parseSchedule(schedule).previousRuns(1, new Date((Math.floor(nowMs / 1000) + 1) * 1000));
   return latest?.getTime() ?? null;
 }
@@ -58,14 +61,15 @@ export function nextSlot(schedule: CronSchedule, nowMs: number): number {
   return timesAfter(schedule, nowMs).next().value ?? Number.POSITIVE_INFINITY;
 }
 
+/** A scheduled time and the one after it, in milliseconds since the epoch. */
 export interface SlotSpan {
   slotMs: number;
   nextMs: number;
 }
 
 /**
- * Returns a function that finds the slot of a time as `latestTime` does. It caches the slot until the next one, because
- * parsing cron is slow.
+ * Returns a function that finds the latest scheduled time at or before a given time; null if there is none. The result
+ * is cached until the next scheduled time, because parsing cron is slow.
  */
 export function createSlotFinder(schedule: CronSchedule): (nowMs: number) => SlotSpan | null {
   let cached: SlotSpan | null = null;

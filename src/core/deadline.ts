@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
 
-/** Resolves to true if `work` settles (either way) within `ms`, otherwise to false. */
+/** Resolves to true if `work` resolves or rejects within `ms`, otherwise to false. */
 export function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => resolve(false));

@@ -4,7 +4,7 @@ import { counted } from './text/words.ts';
  * The base class of every error that this program raises on purpose.
  *
  * `code` is stable, so scripts may rely on it. `retryable` is true if the same call can succeed later without any
- * change. `hint` tells the reader how to fix it.
+ * change. `hint` tells the reader what to do about the error.
  */
 export class AppError extends Error {
   readonly code: string;
@@ -33,11 +33,14 @@ export class UsageError extends AppError {
   }
 }
 
-/** Returns the name of an input field as the caller writes it: `as_of` is `--as-of` on the command line. */
+/**
+ * A function that returns the name of an input field as the caller writes it: `as_of` is `--as-of` on the command line.
+ */
 export type FieldNames = (field: string) => string;
 
 /**
- * Input of an operation that cannot be used. The caller decides how its message names the input fields. Exit code 2.
+ * An invalid input of an operation. The caller (command line or HTTP) chooses how the message names the input fields.
+ * Exit code 2.
  */
 export class InputError extends UsageError {
   readonly #message: (nameOf: FieldNames) => string;
@@ -50,7 +53,7 @@ export class InputError extends UsageError {
     this.#hint = hint;
   }
 
-  /** Returns message and hint with the caller's names of the fields. */
+  /** Returns the message and hint, with the name that `nameOf` returns for each input field. */
   wordsFor(nameOf: FieldNames): { message: string; hint: string } {
     return {
       message: this.#message(nameOf),
@@ -67,7 +70,7 @@ export interface ConfigFault {
   hint: string;
 }
 
-/** An unusable configuration. It carries every mistake, not only the first. Exit code 2. */
+/** An invalid configuration. The error lists every mistake, not only the first. Exit code 2. */
 export class ConfigError extends AppError {
   readonly file: string | null;
   readonly faults: readonly ConfigFault[];
@@ -82,14 +85,17 @@ export class ConfigError extends AppError {
   }
 }
 
-/** Operating system errors that a person can fix, with our error code and remedy. `{path}` is the path in the error. */
+/**
+ * Operating system errors that a person can fix, each with an error code of this program and a remedy. `{path}` stands
+ * for the path that the error names.
+ */
 const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
   EACCES: ['not_permitted', 'grant the user that runs usage-ledger access to {path}, or run it as the owner'],
   EPERM: ['not_permitted', 'grant the user that runs usage-ledger access to {path}, or run it as the owner'],
   EROFS: ['not_permitted', 'the file system is read-only: choose another place for {path}, or mount it for writing'],
   ENOSPC: ['disk_full', 'free space on the disk of {path}'],
   EDQUOT: ['disk_full', 'raise the quota of the user that runs usage-ledger, or free space'],
-  ENOTDIR: ['not_a_folder', 'a file is where {path} needs a folder: correct the path'],
+  ENOTDIR: ['not_a_folder', 'part of {path} is a file, not a folder: correct the path'],
   EMFILE: ['too_many_files', 'raise the limit of open files (`ulimit -n`, or LimitNOFILE of systemd)'],
   ERR_DLOPEN_FAILED: [
     'native_module',
@@ -108,7 +114,7 @@ export function systemFault(error: unknown): AppError | null {
   return new AppError(appCode, line, { retryable, hint: hint.replace('{path}', path ?? 'its path'), cause: error });
 }
 
-/** An error as plain data. It crosses threads, is stored in the ledger and is printed by `--json`. */
+/** An error as plain data, which can be passed between threads, stored in the ledger and printed by `--json`. */
 interface ErrorSummary {
   name: string;
   code: string;
@@ -121,7 +127,7 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** What failed and the remedy, as one line for an alert: `Postgres refused ...: run GRANT ...`. */
+/** Joins an error's message and remedy into one line for an alert: `Postgres refused ...: run GRANT ...`. */
 export function withRemedy({ message, hint }: { message: string; hint?: string | undefined }): string {
   return hint === undefined ? message : `${message}: ${hint}`;
 }
@@ -138,11 +144,11 @@ export function summarizeError(thrown: unknown): ErrorSummary {
 }
 
 /**
- * An error on its way to another thread or process. The class is lost, so receivers use its `code` and the fields in
+ * An error that is sent to another thread or process. Its class is lost, so receivers use its `code` and the fields in
  * `details`.
  */
 export interface PackedError extends ErrorSummary {
-  /** The words of an InputError, in which `{{field}}` is the place of a field's name. */
+  /** The message and hint of an InputError. `{{as_of}}` marks where the name of the input field `as_of` is inserted. */
   inputWords?: { message: string; hint: string };
   /** The fields that the error's class adds to AppError, such as `retryAfterMs`. */
   details?: Record<string, unknown>;

@@ -35,7 +35,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   );
 }
 
-/** pino gives a stream with this symbol the level of each line before it writes the line. */
+/** For a stream with this symbol, pino sets `lastLevel` to the level of each line before it writes the line. */
 function streamOf(destination: LogDestination): DestinationStream {
   return {
     [pino.symbols.needsMetadataGsym]: true,
@@ -59,9 +59,9 @@ const LEVEL_STYLES: Readonly<Record<string, { word: string; colour: number }>> =
 const LONG_FIELDS: readonly string[] = ['reason', 'hint', 'stack'];
 
 /**
- * Formats one JSON log line for people: UTC time, level, message and fields, with long fields below. Outside text
- * cannot act on the terminal. A line that is not a JSON log line is returned unchanged. The result ends with a line
- * feed.
+ * Formats one JSON log line for people: UTC time, level, message and fields, with long fields on lines below. Control
+ * characters are escaped, so that outside text cannot change the terminal. A line that is not a JSON log line is
+ * returned unchanged. The result ends with a line feed.
  */
 export function humanLogLine(line: string, { colours }: { colours: boolean }): string {
   const fields = parseLine(line);

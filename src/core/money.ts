@@ -1,6 +1,6 @@
 /**
- * ISO 4217 currency codes by the decimals of their minor unit. Metals, test codes and units of account are left out
- * because nobody bills in them. Replaced codes stay because old periods were billed in them.
+ * ISO 4217 currency codes by the number of decimals of their minor unit. Metals, test codes and units of account are
+ * missing because nobody bills in them. Codes that have been replaced remain because old periods were billed in them.
  */
 const CODES_BY_DIGITS: Readonly<Record<number, string>> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
@@ -34,7 +34,9 @@ export function minorDigits(currency: string): number {
   return digits;
 }
 
-/** Reports whether a code or symbol can denote the currency. Several currencies share a symbol such as `$`. */
+/**
+ * Reports whether a code or symbol, such as `USD` or `$`, can mean this currency. Several currencies share a symbol.
+ */
 export function canDenote(mark: string, currency: string): boolean {
   if (mark === currency) return true;
   const form = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
@@ -65,6 +67,6 @@ export function parseMinor(text: string, currency: string): bigint | null {
   return BigInt(sign + whole + part.slice(0, digits).padEnd(digits, '0'));
 }
 
-/** Rounding of half a minor unit: `half_even` to the even neighbour, `half_up` away from zero. */
+/** How half a minor unit is rounded: `half_even` to the even neighbour, `half_up` away from zero. */
 export const ROUNDINGS = ['half_even', 'half_up'] as const;
 export type Rounding = (typeof ROUNDINGS)[number];

@@ -1,11 +1,16 @@
 export interface OneAtATime<T> {
+  /** Starts the work, or returns the result of the current run. */
   run(): Promise<T>;
-  /** Runs the work once more after the current run. All callers that ask during the current run share that one run. */
+  /**
+   * Runs the work again after the current run; without a current run, starts it now. All calls during one run share the
+   * next run.
+   */
   rerun(): Promise<T>;
-  /** Resolves when the current run has ended, also when it failed. */
+  /** Resolves when the current run has succeeded or failed, at once if there is none. */
   waitUntilIdle(): Promise<void>;
 }
 
+/** Wraps `work` so that no two runs of it overlap. */
 export function oneAtATime<T>(work: () => Promise<T>): OneAtATime<T> {
   let running: Promise<T> | null = null;
   let next: Promise<T> | null = null;
@@ -41,7 +46,7 @@ export function oncePerKey<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-/** Wraps `make` so that it is called on first use only. */
+/** Wraps `make` so that it is called only on first use. Later calls return the stored value. */
 export function once<V>(make: () => V): () => V {
   const get = oncePerKey((_: null) => make());
   return () => get(null);

@@ -4,7 +4,7 @@ import { AppError } from './errors.ts';
 /** A billing month in the service's form, `YYYY-MM`. */
 export type Period = string;
 
-/** The periods from `from` to `to`, both included. An absent end means no limit. */
+/** The periods from `from` to `to`, both included. Without `from` or `to`, that end is unlimited. */
 export interface PeriodWindow {
   from?: Period;
   to?: Period;
@@ -17,7 +17,10 @@ export function isPeriod(text: string): text is Period {
   return PERIOD_FORM.test(text);
 }
 
-/** Returns the text as a period. Throws `bad_period` for anything else, before it reaches the service or the ledger. */
+/**
+ * Returns the text if it is a period. Throws `bad_period` otherwise, so that no invalid month reaches the service or
+ * the ledger.
+ */
 export function parsePeriod(text: string, label = 'period'): Period {
   if (isPeriod(text)) return text;
   throw new AppError('bad_period', `${label} ${JSON.stringify(text)} is not a month`, {
@@ -25,7 +28,7 @@ export function parsePeriod(text: string, label = 'period'): Period {
   });
 }
 
-/** Reports whether the period is the selected one or lies in the selected window. `undefined` selects every period. */
+/** Reports whether the period is the wanted one or lies in the wanted window. `undefined` stands for all periods. */
 export function isInPeriods(period: Period, wanted: Period | PeriodWindow | undefined): boolean {
   if (wanted === undefined || typeof wanted === 'string') return wanted === undefined || period === wanted;
   return period >= (wanted.from ?? period) && period <= (wanted.to ?? period);

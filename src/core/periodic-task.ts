@@ -6,9 +6,12 @@ import type { Logger } from './logger.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { formatDuration } from './text/words.ts';
 
-/** Time after which a run is aborted, unless the task sets another. */
+/** A run is aborted after this time, unless the task sets its own `deadlineMs`. */
 const DEFAULT_DEADLINE_MS = 5 * MINUTE_MS;
-/** Time that a stop waits for the current run. All waits of a stop together stay below pm2's kill_timeout. */
+/**
+ * `stop` waits at most this long for the current run. All waits of a shutdown together must stay below pm2's
+ * kill_timeout.
+ */
 const STOP_WAIT_MS = 2_000;
 const TIMED_OUT = 'task_timed_out';
 
@@ -18,11 +21,14 @@ export interface PeriodicTaskOptions {
   intervalMs: number;
   /** Runs the work immediately instead of after the first interval. */
   atOnce?: boolean;
-  /** A run is aborted after this time. It is real time, also where `clock` is simulated: a system call that hangs knows no other. */
+  /**
+   * A run is aborted after this time. The time is real even if `clock` is simulated, because a hanging system call does
+   * not follow a simulated clock.
+   */
   deadlineMs?: number;
   /** The log message for a failure. The work is tried again at the next interval. */
   failed: string;
-  /** Does the work. `signal` aborts on stop and at the deadline, see `hasTimedOut`. */
+  /** Does the work. `signal` aborts on stop and at the deadline; `hasTimedOut` distinguishes them. */
   work(signal: AbortSignal): Promise<void>;
 }
 
@@ -30,11 +36,9 @@ export interface PeriodicTaskOptions {
 export interface PeriodicTask {
   /** Starts the work now or joins the current run. Never rejects. */
   run(): Promise<void>;
-  /** Runs the work after the current run, which may have read its inputs too early. Never rejects. */
+  /** Runs the work again after the current run, which may have read its inputs before they changed. Never rejects. */
   rerun(): Promise<void>;
-  /**
-   * Stops the interval, aborts the current run, and waits for its end for at most two seconds. May be called twice.
-   */
+  /** Ends the repetition, aborts the current run, and waits at most two seconds for its end. May be called twice. */
   stop(): Promise<void>;
 }
 
@@ -62,12 +66,15 @@ export function startPeriodicTask(options: PeriodicTaskOptions): PeriodicTask {
       stopping.abort();
       cancel();
       if (!(await settlesWithin(waitUntilIdle(), STOP_WAIT_MS)))
-        logger.warn({ reason: `it did not end within ${formatDuration(STOP_WAIT_MS)} of the stop` }, failed);
+        logger.warn(
+          { reason: `the task did not end within ${formatDuration(STOP_WAIT_MS)} after it was stopped` },
+          failed,
+        );
     },
   };
 }
 
-/** Reports whether the deadline of the run has aborted this signal, not a stop. */
+/** Reports whether this signal was aborted by the run's deadline, as opposed to a stop. */
 export function hasTimedOut({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof AppError && reason.code === TIMED_OUT;
 }
@@ -77,7 +84,7 @@ function startLimit(stopping: AbortSignal, deadlineMs: number): { signal: AbortS
   const onStop = (): void => limit.abort(stopping.reason);
   stopping.addEventListener('abort', onStop, { once: true });
   const onDeadline = (): void => {
-    const message = `did not finish within ${formatDuration(deadlineMs)}`;
+    const message = `the task did not finish within ${formatDuration(deadlineMs)}`;
     limit.abort(new AppError(TIMED_OUT, message, { retryable: true }));
   };
   const cancel = systemClock.after(deadlineMs, onDeadline, { background: true });

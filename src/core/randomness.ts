@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 
-/** The program's source of random values. A seeded one makes a run repeatable. */
+/** The program's source of random values. Tests pass a seeded source to make a run repeatable. */
 export interface Randomness {
+  /** Returns a number in [0, 1). */
   fraction(): number;
-  /** Returns random bytes. Those of `systemRandomness` are unpredictable. */
+  /** Returns random bytes. Nobody can predict those of `systemRandomness`. */
   bytes(count: number): Buffer;
 }
 
+/** Returns a random UUID, version 4. */
 export function randomId(randomness: Pick<Randomness, 'bytes'> = systemRandomness): string {
   const raw = randomness.bytes(16);
   raw.writeUInt8((raw.readUInt8(6) & 0x0f) | 0x40, 6);

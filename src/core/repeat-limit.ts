@@ -1,14 +1,14 @@
 import { type Clock, systemClock } from './clock.ts';
 
 /**
- * The number of different texts that are tracked. Beyond it the oldest is dropped, and is written again when it
- * returns.
+ * At most this many texts are remembered. With one more, the oldest is forgotten, so its next occurrence is written at
+ * once.
  */
 const MAX_TRACKED_TEXTS = 200;
 
 /**
- * Limits repeated lines. The first is written immediately, later ones at most once per period with the number of lines
- * that were dropped. Texts that differ only in digits count as equal.
+ * Calls `write` for the first occurrence of a text at once, and for repetitions at most once per period, with the
+ * number of occurrences dropped since the last call. Texts that differ only in digits count as equal.
  */
 export type RepeatLimit = (text: string, write: (droppedCount: number) => void) => void;
 

@@ -2,7 +2,10 @@ import { DAY_MS } from './durations.ts';
 import { InputError } from './errors.ts';
 import { isTimeZone, UTC, wallClockMs } from './time-zone.ts';
 
-/** Recurring times by the clock of a zone, as people write them. A part that is null does not restrict them. */
+/**
+ * Recurring times by the clock of a time zone, in the notation that people write. A part that is null does not limit
+ * the times.
+ */
 export interface TimeIntervals {
   /** Days of the week, such as `mon-fri,sun`. */
   weekdays: string | null;
@@ -17,17 +20,17 @@ export interface TimeIntervals {
 export const ALWAYS: TimeIntervals = { weekdays: null, hours: null, daysOfMonth: null, timeZone: null };
 
 interface ParsedIntervals {
-  /** 0 is Monday. */
+  /** Days of the week: 0 is Monday, 6 is Sunday. */
   weekdays: number[] | null;
-  /** Start (included) and end (excluded), in minutes of the day. */
+  /** Start (included) and end (excluded), in minutes since midnight. */
   hours: [from: number, to: number] | null;
-  /** `LAST` is the last day. */
+  /** Days of the month: 1 to 31, or `LAST` for the last day. */
   daysOfMonth: number[] | null;
 }
 
 const QUARTER_MS = 15 * 60_000;
 const DAY_MINUTES = 1440;
-/** The end of a longer unbroken interval is computed again after this time. */
+/** The search for the next start or end stops after this time; the caller then searches again. */
 const MAX_SEARCH_MS = 35 * DAY_MS;
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const LAST = 0;
@@ -44,14 +47,14 @@ export function checkIntervals(times: TimeIntervals): void {
   }
 }
 
-/** Reports whether the times include a moment. */
+/** Reports whether a moment lies within the times. */
 export function isActiveAt(times: TimeIntervals, atMs: number): boolean {
   return isInside(parseTimes(times), localMs(atMs, times.timeZone));
 }
 
 /**
- * Returns until when an active interval lasts, to a quarter of an hour and at most `endMs`, or an earlier moment at which to compute
- * it again. Null: it is not active now.
+ * Returns when the active interval ends, at a full quarter of an hour and at most `endMs`; null if none is active at
+ * `nowMs`. For an end more than 35 days away, it returns an earlier time, at which the caller must ask again.
  */
 export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number): number | null {
   const parsed = parseTimes(times);
@@ -62,8 +65,8 @@ export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number
 }
 
 /**
- * Returns the start of the next interval, to a quarter of an hour; `nowMs` inside an interval. Without one in the next
- * 35 days it returns the end of that search.
+ * Returns when the next interval starts, at a full quarter of an hour, or `nowMs` if it lies in an interval. If none
+ * starts within 35 days, it returns the end of these 35 days, at which the caller must ask again.
  */
 export function nextActiveMs(times: TimeIntervals, nowMs: number): number {
   const parsed = parseTimes(times);
@@ -93,7 +96,7 @@ function isInside({ weekdays, hours, daysOfMonth }: ParsedIntervals, atMs: numbe
     const [from, to] = hours;
     const isOverMidnight = from >= to;
     if (isOverMidnight ? minute >= to && minute < from : minute < from || minute >= to) return false;
-    // A night belongs to the day on which it begins.
+    // Times after midnight belong to the day on which the interval began.
     if (isOverMidnight && minute < to) day = new Date(atMs - DAY_MS);
   }
   if (weekdays?.includes((day.getUTCDay() + 6) % 7) === false) return false;
@@ -113,7 +116,7 @@ function parseTimes({ weekdays, hours, daysOfMonth }: TimeIntervals): ParsedInte
   };
 }
 
-/** Returns the positions of names in a list; `mon-fri` stands for a range. */
+/** Parses a list such as `mon-fri,sun` into positions in `names`. */
 function parseList(field: string, text: string, names: readonly string[]): number[] {
   return text.split(',').flatMap((item) => {
     const [from = -1, to = from, ...more] = item.split('-').map((name) => names.indexOf(name.trim().toLowerCase()));

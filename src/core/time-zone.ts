@@ -15,7 +15,10 @@ export function isTimeZone(name: string): boolean {
 
 const wallClocks = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the format that reads the clock of a zone, cached because creating one is slow. Throws for an unknown zone. */
+/**
+ * Returns a formatter of the local time of a zone. Formatters are cached because creating one is slow. Throws for an
+ * unknown zone.
+ */
 function wallClock(timezone: string): Intl.DateTimeFormat {
   const known = wallClocks.get(timezone);
   if (known !== undefined) return known;
@@ -33,7 +36,10 @@ const CLOCK_PARTS = {
   minute: 'numeric',
 } as const;
 
-/** Returns what the clock of a zone shows, to the minute, as the milliseconds of the UTC time that reads the same. */
+/**
+ * Returns the local time of a zone, to the minute, as if it were UTC: for 09:00 in Berlin, the milliseconds of 09:00
+ * UTC.
+ */
 export function wallClockMs(atMs: number, timezone: string): number {
   if (timezone === UTC) return atMs - (atMs % MINUTE_MS);
   const parts = Object.fromEntries(
@@ -53,8 +59,8 @@ function formatOffset(atMs: number, timezone: string): string {
 }
 
 /**
- * Formats an ISO-8601 UTC time to the minute, for people: `2026-03-16 09:00 UTC+1`. The offset tells the two passes
- * through a repeated hour apart.
+ * Formats an ISO-8601 UTC time to the minute, for people: `2026-03-16 09:00 UTC+1`. The offset distinguishes the two
+ * occurrences of an hour that the clock repeats.
  */
 export function formatLocalTime(at: string, timezone: string): string {
   const atMs = Date.parse(at);

@@ -1,6 +1,6 @@
 import { type CronSchedule, timesAfter } from '../core/cron.ts';
 import { DAY_MS, HOUR_MS } from '../core/durations.ts';
-import { ageMs, knownTime } from '../core/stored-time.ts';
+import { ageMs, plausibleTime } from '../core/stored-time.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { preparedSql } from '../ledger/store/schema/drizzle.ts';
 
@@ -67,7 +67,7 @@ function parsedTime(at: string | null | undefined): number | null {
 
 /** Reports whether a job enqueued at `sinceMs` is still waiting: an attempt since then means that it has run. */
 export function isStillQueued(sinceMs: number, lastAttemptAtMs: number | null, nowMs: number): boolean {
-  return (knownTime(lastAttemptAtMs, nowMs) ?? Number.NEGATIVE_INFINITY) < sinceMs;
+  return (plausibleTime(lastAttemptAtMs, nowMs) ?? Number.NEGATIVE_INFINITY) < sinceMs;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { stringify } from 'yaml';
 import { type Clock, nextTurn, sleep, systemClock, type WallClock } from '../core/clock.ts';
 import { AppError, messageOf } from '../core/errors.ts';
-import { parseNumbers, stringifyExact } from '../core/text/exact-json.ts';
+import { parseJsonNumbers, stringifyExact } from '../core/text/exact-json.ts';
 import { createSignatureChecker, type SandboxKey } from './requests/auth.ts';
 import {
   type Endpoint,
@@ -270,7 +270,7 @@ function mutate(reply: Reply, actions: readonly FaultAction[], call: SandboxCall
   let { body } = reply;
   for (const action of actions) {
     if (action.type !== 'mutate') continue;
-    const envelope = parseNumbers(String(body), parseExactNumber) as Envelope;
+    const envelope = parseJsonNumbers(String(body), parseExactNumber) as Envelope;
     body = stringifyExact(action.mutate(envelope, call));
   }
   return { ...reply, body };

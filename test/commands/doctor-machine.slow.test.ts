@@ -215,7 +215,7 @@ describe('the machine', () => {
     expect(err).toMatch(/^error: .*E(ACCES|PERM|ROFS): .*\/sys.*\n {2}(grant the user|the file system is read-only)/);
     expect(err.trimEnd().split('\n')).toHaveLength(2);
     world.configure({ workspaces: [workspaceSettings(world.sandbox, FIRST)], ledger: { path: './file/ledger.db' } });
-    expect((await world.run('sync')).err).toMatch(/a file is where .* needs a folder/);
+    expect((await world.run('sync')).err).toMatch(/part of .* is a file, not a folder/);
   });
 
   it('is checked for everything that the daemon writes, before a ledger exists', async () => {

@@ -80,7 +80,7 @@ test('a run is aborted at its deadline, and a stop does not wait for one that ig
   expect(await timedOut.promise).toBe(true);
   await task.stop();
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 'warn', msg: 'it could not be done', reason: 'it did not end within 2 s of the stop' },
+    { level: 'warn', msg: 'it could not be done', reason: 'the task did not end within 2 s after it was stopped' },
   ]);
 });
 
@@ -103,7 +103,10 @@ test('a run that ends at its deadline is logged with the deadline, and a stop is
         }),
     });
   await start(20).run();
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ code: 'task_timed_out', reason: 'did not finish within 0 s' });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    code: 'task_timed_out',
+    reason: 'the task did not finish within 0 s',
+  });
   const stopped = start(60_000);
   void stopped.run();
   await stopped.stop();

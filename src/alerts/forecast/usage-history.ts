@@ -2,7 +2,7 @@ import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { once, oncePerKey } from '../../core/one-at-a-time.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
-import { latestKnown } from '../../core/stored-time.ts';
+import { latestPlausibleTime } from '../../core/stored-time.ts';
 import { figuresReader } from '../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, desc, eq, isNotNull, lte, perConnection, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
@@ -128,7 +128,7 @@ export class UsageHistory {
   /** Returns the end of the latest earlier run with a known time; null without one. */
   readonly lastRunMs = once((): number | null => {
     const { connection, workspaceKey, nowMs } = this.sources;
-    const run = lastApplied(connection).get({ workspaceKey, latest: latestKnown(nowMs) });
+    const run = lastApplied(connection).get({ workspaceKey, latest: latestPlausibleTime(nowMs) });
     return run === undefined ? null : Date.parse(run.finishedAt ?? '');
   });
 

@@ -1,5 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
-import { fullName, type RuleName } from '../../core/text/alert-words.ts';
+import { type RuleName, ruleNameWithCause } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { activeUntilMs } from '../../core/time-intervals.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -74,7 +74,7 @@ export function covers(
   if (row.kind === 'plan' && !findsGrowth(rule)) return false;
   if (row.upToCredits !== null && credits !== null && credits > row.upToCredits) return false;
   return (
-    (matchesPattern(row.rule, rule) || row.rule === fullName(rule, cause)) &&
+    (matchesPattern(row.rule, rule) || row.rule === ruleNameWithCause(rule, cause)) &&
     matchesPattern(row.tenant, tenantId ?? '') &&
     matchesPattern(row.period, period ?? '')
   );

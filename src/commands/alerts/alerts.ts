@@ -9,9 +9,9 @@ import { parsePeriod } from '../../core/period.ts';
 import {
   ALERT_STATES,
   type AlertState,
-  fullName,
   RULES,
   type RuleName,
+  ruleNameWithCause,
   SEVERITIES,
   type Severity,
 } from '../../core/text/alert-words.ts';
@@ -200,7 +200,7 @@ function tableColumns(alerts: readonly SummarizedAlert[]) {
 }
 
 function ruleWords(rule: string, { level, cause }: ListedAlert): string {
-  return STAGED.includes(rule) ? `${rule} ${level}` : fullName(rule, cause);
+  return STAGED.includes(rule) ? `${rule} ${level}` : ruleNameWithCause(rule, cause);
 }
 
 function tenantWords({ tenant_id, tenant_name }: ListedAlert): string {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rateCardsSchema } from '../../billing/rates/rate-card-schema.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
-import { groupOf, listOf } from '../../core/text/path.ts';
+import { asList, asMapping } from '../../core/text/path.ts';
 import { ROLES } from '../../core/text/roles.ts';
 import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { UTC } from '../../core/time-zone.ts';
@@ -87,7 +87,7 @@ const http = refineAll(
   (settings, report) => {
     const { host, token, tokens } = settings;
     checkSignIn(settings, report);
-    const apiTokens = listOf(tokens).map(groupOf);
+    const apiTokens = asList(tokens).map(asMapping);
     for (const key of ['name', 'token'] as const) {
       const values = apiTokens.map((item) => item[key]);
       reportDuplicates(values, (index) => ['tokens', index, key], `Give each token a ${key} of its own`, report);
@@ -238,14 +238,14 @@ export const fileSchema = refineAll(settings, (document, report) => {
   checkS3Settings(document, report);
   checkWorkspaces(document, report);
   checkOutletSettings(document, report);
-  const exportNames = listOf(document.exports).map((item) => groupOf(item).name);
+  const exportNames = asList(document.exports).map((item) => asMapping(item).name);
   const exportHint = 'Give each export a unique name: its files are named after it';
   reportDuplicates(exportNames, (index) => ['exports', index, 'name'], exportHint, report);
-  const outletNames = listOf(document.outlets).map((item) => groupOf(item).name);
+  const outletNames = asList(document.outlets).map((item) => asMapping(item).name);
   const outletHint = 'Give each outlet a unique name: the ledger records sent events under it';
   reportDuplicates(outletNames, (index) => ['outlets', index, 'name'], outletHint, report);
-  const channelNames = listOf(groupOf(document.alerts).channels).map((item, index) =>
-    channelName(groupOf(item), index),
+  const channelNames = asList(asMapping(document.alerts).channels).map((item, index) =>
+    channelName(asMapping(item), index),
   );
   const channelHint = 'Give each channel a unique name';
   reportDuplicates(channelNames, (index) => ['alerts', 'channels', index, 'name'], channelHint, report);
@@ -266,7 +266,7 @@ function checkRedisEncryption(
 }
 
 function checkS3Settings({ s3, backup, exports }: Record<PropertyKey, unknown>, report: ReportFault): void {
-  const places = [backup, ...listOf(exports)].map((item) => groupOf(item).to);
+  const places = [backup, ...asList(exports)].map((item) => asMapping(item).to);
   if (s3 !== null || places.every((to) => to === null || to === undefined)) return;
   const hint = 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:`';
   report(['s3'], 'is missing, but `to:` needs it', hint);
@@ -275,15 +275,15 @@ function checkS3Settings({ s3, backup, exports }: Record<PropertyKey, unknown>, 
 const ONE_KEY: readonly string[] = ['api_key_id', 'secret_key'];
 
 function checkKeys(places: readonly unknown[], report: (message: string, hint: string) => void): void {
-  const single = ONE_KEY.find((key) => places.some((place) => groupOf(place)[key] !== undefined));
+  const single = ONE_KEY.find((key) => places.some((place) => asMapping(place)[key] !== undefined));
   if (single === undefined) return;
   report(`conflicts with ${single}: only one of the two may be set`, 'Keep one of the two');
 }
 
 function checkOutletSettings({ outlets, workspaces }: Record<PropertyKey, unknown>, report: ReportFault): void {
-  const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
-  for (const [index, item] of listOf(outlets).entries()) {
-    for (const [at, id] of listOf(groupOf(item).workspaces).entries()) {
+  const ids = asList(workspaces).map((workspace) => asMapping(workspace).id);
+  for (const [index, item] of asList(outlets).entries()) {
+    for (const [at, id] of asList(asMapping(item).workspaces).entries()) {
       const hint = 'Give the id of one below `workspaces:` of this file, or remove the line for all of them';
       if (!ids.includes(id)) report(['outlets', index, 'workspaces', at], 'is not a workspace of this file', hint);
     }
@@ -291,7 +291,7 @@ function checkOutletSettings({ outlets, workspaces }: Record<PropertyKey, unknow
 }
 
 function checkWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey, unknown>, report: ReportFault): void {
-  for (const [index, workspace] of listOf(workspaces).entries()) {
+  for (const [index, workspace] of asList(workspaces).entries()) {
     const merged = settingsOf(workspace, defaults);
     if (merged.keys !== undefined)
       checkKeys([workspace, defaults], (...fault) => report(['workspaces', index, 'keys'], ...fault));
@@ -302,11 +302,11 @@ function checkWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey
       if (isReportedHere && merged[key] === undefined) report(['workspaces', index, key], 'is missing');
     }
   }
-  const ids = listOf(workspaces).map((workspace) => groupOf(workspace).id);
+  const ids = asList(workspaces).map((workspace) => asMapping(workspace).id);
   reportDuplicates(ids, (index) => ['workspaces', index, 'id'], 'Give each workspace once', report);
   for (const list of ['budgets', 'rates', 'costs', 'exports']) {
-    for (const [index, item] of listOf(others[list]).entries()) {
-      const { workspace } = groupOf(item);
+    for (const [index, item] of asList(others[list]).entries()) {
+      const { workspace } = asMapping(item);
       if (workspace === undefined || ids.includes(workspace)) continue;
       const hint = 'Give the id of one below `workspaces:`, or remove the line for all of them';
       report([list, index, 'workspace'], 'is not a workspace of this file', hint);

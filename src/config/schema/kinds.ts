@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { formatPath, groupOf, type Path } from '../../core/text/path.ts';
-import { described, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
+import { asMapping, formatPath, type Path } from '../../core/text/path.ts';
+import { nonEmptyString, setting, withDescription } from '../../core/text/setting-kinds.ts';
 import { addressRule, cronRule, type Rule, secretRule, timezoneRule } from '../rules.ts';
 
 /** For schemas that are used once: compiling one takes longer than interpreting it. */
@@ -39,7 +39,7 @@ export function some<Schema extends z.ZodType>(item: Schema) {
 
 /** Makes a setting optional; its value is null if absent. */
 export function nullable<Schema extends z.ZodType>(schema: Schema, remedy: string) {
-  return described(
+  return withDescription(
     schema.optional().transform((value) => value ?? null),
     remedy,
   );
@@ -78,7 +78,7 @@ export function refineAll<Schema extends z.ZodType>(
     (context: z.RefinementCtx): ReportFault =>
     (path, message, hint) =>
       context.addIssue({ code: 'custom', path: [...path], message, params: { hint } });
-  return schema.superRefine((settings, context) => judge(groupOf(settings), reportTo(context)), { when: () => true });
+  return schema.superRefine((settings, context) => judge(asMapping(settings), reportTo(context)), { when: () => true });
 }
 
 export function reportDuplicates(

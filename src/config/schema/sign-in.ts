@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { groupOf, listOf } from '../../core/text/path.ts';
+import { asList, asMapping } from '../../core/text/path.ts';
 import { ROLES } from '../../core/text/roles.ts';
 import { nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
@@ -13,7 +13,7 @@ const groups = (role: string) =>
 const groupsOfRoles = { finance: groups('finance'), operate: groups('operate'), read: groups('read') };
 
 const requireSomeRole = (roles: Record<PropertyKey, unknown>, report: ReportFault): void => {
-  if (ROLES.some((role) => listOf(roles[role]).length > 0)) return;
+  if (ROLES.some((role) => asList(roles[role]).length > 0)) return;
   report([], 'gives nobody a role', 'List at least one group below `finance:`, `operate:` or `read:`');
 };
 
@@ -103,7 +103,7 @@ export function proxySignInOf({
 export function checkSignIn(http: Record<PropertyKey, unknown>, report: ReportFault): void {
   const { host, public_url: publicUrl } = http;
   if (typeof host !== 'string' || isLoopbackHost(host)) return;
-  if (isGiven(http.proxy_sign_in) && listOf(groupOf(http.proxy_sign_in).trusted_addresses).length === 0) {
+  if (isGiven(http.proxy_sign_in) && asList(asMapping(http.proxy_sign_in).trusted_addresses).length === 0) {
     report(
       ['proxy_sign_in', 'trusted_addresses'],
       'is empty, but http.host can be reached from other machines, which could all send the headers',

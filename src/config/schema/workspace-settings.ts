@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { groupOf, listOf } from '../../core/text/path.ts';
+import { asList, asMapping } from '../../core/text/path.ts';
 import { integerBetween, nonEmptyString, numeric, setting } from '../../core/text/setting-kinds.ts';
 import { identifierRule, payloadRule, secretRule } from '../rules.ts';
 import { DEFAULT_SIGNING, SIGNED_PARTS } from '../signing-scheme.ts';
@@ -192,8 +192,8 @@ function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) 
 
 /** Merges the settings of a workspace with the defaults. A list of keys replaces the single key. */
 export function settingsOf(workspace: unknown, defaults: unknown): Record<string, unknown> {
-  const merged = groupOf(mergeSettings(groupOf(workspace), defaults));
-  return { ...groupOf(listOf(merged.keys)[0]), ...merged };
+  const merged = asMapping(mergeSettings(asMapping(workspace), defaults));
+  return { ...asMapping(asList(merged.keys)[0]), ...merged };
 }
 
 /** Merges a workspace's settings over `defaults`: groups key by key, lists with the workspace's items first. */
@@ -201,7 +201,7 @@ function mergeSettings(own: unknown, defaults: unknown): unknown {
   if (own === undefined || defaults === undefined) return own ?? defaults;
   if (Array.isArray(own) && Array.isArray(defaults)) return [...own, ...defaults];
   if (typeof own !== 'object' || typeof defaults !== 'object') return own;
-  const [given, fallback] = [groupOf(own), groupOf(defaults)];
+  const [given, fallback] = [asMapping(own), asMapping(defaults)];
   const keys = Object.keys({ ...fallback, ...given });
   return Object.fromEntries(keys.map((key) => [key, mergeSettings(given[key], fallback[key])]));
 }

@@ -6,16 +6,16 @@ const GROUP_OR_WORLD_WRITABLE = 0o022;
 const STICKY = 0o1000;
 
 /**
- * Makes Node keep its compiled code for the next start, in `usage-ledger` below the user's cache folder. The folder is
- * used only if no other user can place code there; otherwise each start compiles again. This file must run on any Node
- * version.
+ * Makes Node cache its compiled code for the next start, in the folder `usage-ledger` of the user's cache folder. The
+ * cache is used only if no other user can place code in it; otherwise each start compiles again. This file must run on
+ * any Node version.
  */
 export function useCompileCache({ XDG_CACHE_HOME: cache, HOME: home }: NodeJS.ProcessEnv): void {
   const parent = cache || (home && join(home, '.cache'));
   if (!parent || !isAbsolute(parent)) return;
   try {
     const folder = join(parent, 'usage-ledger');
-    // Not `recursive`: a missing home directory must not be created.
+    // `recursive` would also create a missing home directory.
     for (const each of [parent, folder]) if (!existsSync(each)) mkdirSync(each, 0o700);
     if (isPrivateFolder(realpathSync(folder))) module.enableCompileCache(folder);
   } catch {
@@ -24,8 +24,8 @@ export function useCompileCache({ XDG_CACHE_HOME: cache, HOME: home }: NodeJS.Pr
 }
 
 /**
- * Reports whether only this user or root can change the folder. In a sticky folder, users cannot replace each other's
- * files.
+ * Reports whether only this user or root can replace files in this folder or the folders above it. A folder with the
+ * sticky bit qualifies: users cannot replace each other's files in it.
  */
 function isPrivateFolder(folder: string): boolean {
   const own = process.geteuid?.();

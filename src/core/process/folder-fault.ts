@@ -31,14 +31,17 @@ export function makeFolder(folder: string, remedy: string): void {
   }
 }
 
-/** Not `mkdirSync` with `recursive`: Node repeats it without end where the parent exists and `mkdir` fails with ENOENT, as in /proc. */
+/**
+ * Creates missing folders one by one. With `recursive`, `mkdirSync` never returns if the parent exists and `mkdir`
+ * fails with ENOENT, as in /proc.
+ */
 function makeMissing(folder: string): void {
   if (existsSync(folder)) return;
   makeMissing(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created it meanwhile.
+    // Another process may have created the folder meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 
 /**
- * Locks a file until the result is closed or this process ends in any way. Blocks for up to `waitMs`, then returns null
- * if another process still has the lock. The lock is an exclusive transaction on an empty SQLite file. The file is
- * never removed: removing it would let a second process take the lock.
+ * Locks a file until the returned database is closed or this process ends for any reason. Waits up to `waitMs`,
+ * blocking the thread; returns null if another process still has the lock. The lock is an exclusive transaction on an
+ * empty SQLite file. The file is never removed: removing it would let a second process take the lock.
  */
 export function lockFile(path: string, waitMs: number): Database.Database | null {
   const file = new Database(path, { timeout: waitMs });

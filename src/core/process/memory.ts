@@ -1,10 +1,10 @@
-// Node's modules for this are loaded on first use, because most commands never need them.
+// `node:v8` and `node:vm` are loaded on first use, because most commands never need them.
 
 let runGarbageCollector: (() => void) | null = null;
 
 /**
- * Collects this thread's garbage now, which takes about 10 ms for 100 MB. V8 on its own may wait until a small machine
- * runs out of memory: the garbage of a walk over thousands of pages would remain while the merge allocates.
+ * Collects this thread's garbage now, which takes about 10 ms for 100 MB. Without this call, V8 may wait until a small
+ * machine runs out of memory: the garbage of reading thousands of pages would still be there when the run is applied.
  */
 export function collectGarbage(): void {
   if (runGarbageCollector === null) {

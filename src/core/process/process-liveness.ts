@@ -14,16 +14,17 @@ export function isProcessRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // The system has no /proc, or the process ended between the two checks. The next call reports the latter.
+    // The system has no /proc, or the process ended between the two checks. In the second case the next call returns
+    // false.
     return true;
   }
 }
 
 /**
- * Returns a value that distinguishes a process from all others that had the same id: the boot id and the tick of its
- * start. Returns null if there is no such process or no /proc.
+ * Returns a value that distinguishes a process from earlier and later ones with the same id: the boot id and the clock
+ * tick at which the process started. Returns null if there is no such process or no /proc.
  */
-export function processStart(pid: number): string | null {
+export function readProcessStart(pid: number): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -35,7 +36,7 @@ export function processStart(pid: number): string | null {
   }
 }
 
-/** Identifies a process among all machines. See `processStart` for `start`. */
+/** Identifies a process among those of all machines. `start` is the result of `readProcessStart`. */
 export interface ProcessIdentity {
   host: string;
   pid: number;
@@ -43,15 +44,15 @@ export interface ProcessIdentity {
 }
 
 export function thisProcess(): ProcessIdentity {
-  return { host: hostname(), pid: process.pid, start: processStart(process.pid) };
+  return { host: hostname(), pid: process.pid, start: readProcessStart(process.pid) };
 }
 
 /**
- * Reports whether the process with this id and `processStart` is running. If either start is unknown, only the id is
- * compared.
+ * Reports whether the process with this id and this result of `readProcessStart` is running. If the start is unknown,
+ * stored or current, only the id is compared.
  */
 export function isStillRunning(pid: number, start: string | null): boolean {
   if (!isProcessRunning(pid)) return false;
-  const now = processStart(pid);
+  const now = readProcessStart(pid);
   return start === null || now === null || now === start;
 }

@@ -12,7 +12,8 @@ export class Releasers {
   }
 
   /**
-   * Releases everything, the latest first. A failure does not stop the others; the first error is thrown at the end.
+   * Releases all resources, the latest first. If one release fails, the others still run, and the first error is thrown
+   * at the end.
    */
   release(): Promise<void> {
     this.#released ??= this.#releaseAll();

@@ -8,9 +8,9 @@ const WORLD_WRITABLE = 0o002;
 const GROUP_WRITABLE = 0o020;
 
 /**
- * Throws `unsafe_place` for a file or folder that another user could write to. Such a path is a link, or belongs to a
- * user other than this one or root, or is writable for everybody or for a group with other members. A missing path
- * passes.
+ * Throws `unsafe_place` for a file or folder that another user could write to: a link, a path that belongs to a user
+ * other than this one or root, or a path that is writable for everybody or for a group with other members. A path that
+ * does not exist is accepted. Links in the folders above the path are not checked.
  */
 export function requireSafePlace(path: string, label: string): void {
   const currentUid = process.geteuid?.();
@@ -30,7 +30,7 @@ export function requireSafePlace(path: string, label: string): void {
       path,
       label,
       `belongs to another user (uid ${found.uid}; this is uid ${currentUid})`,
-      // If root took the file over, the user of the daemon could no longer write it.
+      // If root changed the owner to itself, the daemon's user could no longer write to the file.
       currentUid === 0
         ? 'run usage-ledger as that user'
         : `run usage-ledger as that user, or: chown ${currentUid} ${path}`,
@@ -47,8 +47,8 @@ export function requireSafePlace(path: string, label: string): void {
 }
 
 /**
- * Returns the file that a path leads to. A link is followed if this user or root made it, in a safe folder. A dangling
- * link is returned unchanged.
+ * Returns the file that a path leads to. A link is followed only if this user or root created it, in a safe folder; for
+ * any other link, throws `unsafe_place`. A link without a target is returned unchanged.
  */
 export function followSafeLink(path: string, label: string): string {
   const link = lstatSync(path, { throwIfNoEntry: false });
@@ -61,7 +61,7 @@ export function followSafeLink(path: string, label: string): string {
   return realpathSync(path);
 }
 
-/** Links further up in the path are harmless: only someone who can change the last folder can replace the file. */
+/** Returns the path without any links, for the remedy. */
 function targetOf(link: string): string {
   try {
     return realpathSync(link);
@@ -75,14 +75,14 @@ function unsafe(path: string, label: string, fault: string, hint: string): AppEr
 }
 
 /**
- * Returns the number of a group, from `/etc/group` or from `getent`, which also knows directory services. Returns
- * undefined if there is no such group.
+ * Returns the number of a group, from `/etc/group` or from `getent`, which also finds groups in directory services.
+ * Returns undefined if there is no such group.
  */
 export function groupId(name: string): number | undefined {
   return groupIdIn(readFields('/etc/group'), name) ?? groupIdIn(askDirectory(name), name);
 }
 
-/** Returns the members of a group except `uid` and root, from `/etc/group` and `/etc/passwd`. */
+/** Returns the names of a group's members except the user `uid` and root, from `/etc/group` and `/etc/passwd`. */
 function othersInGroup(gid: number, uid: number): string[] {
   const users = readFields('/etc/passwd').map(([name = '', , id, primary]) => ({
     name,

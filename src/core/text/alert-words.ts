@@ -16,8 +16,8 @@ export const RULES = [
 ] as const;
 export type RuleName = (typeof RULES)[number];
 
-/** A rule with the cause of a system alert: `sync_failed:credentials`. */
-export function fullName(rule: string, cause: string | null): string {
+/** Returns the rule's name, for a system alert with its cause: `sync_failed:credentials`. */
+export function ruleNameWithCause(rule: string, cause: string | null): string {
   return cause === null ? rule : `${rule}:${cause}`;
 }
 
@@ -32,15 +32,17 @@ export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'a
 /** `OPEN_ALERT_STATES` as a list in SQL. Queries must repeat it exactly to use the partial index on these states. */
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;
 
-/** Events of a notification. `baseline` is never sent: the alert held before any channel could be notified. */
+/**
+ * What happened to an alert and is notified. `baseline` is recorded but never sent: the first sync found the condition.
+ */
 export const NOTIFICATION_EVENTS = [
   ...(['opened', 'again', 'worse', 'eased', 'grown', 'reminder', 'closed', 'flapping', 'baseline'] as const),
 ] as const;
 export type NotificationEvent = (typeof NOTIFICATION_EVENTS)[number];
 
 /**
- * How sure a finding is. `likely`: it is expected to come. `happened`: it has come, and whatever is still missing from an
- * open period can only add to it. `settled`: the period is over and its figures have settled.
+ * How certain an alert's condition is. `likely`: a forecast expects it. `happened`: the limit is passed, and further
+ * usage of the open period can only add to it. `settled`: the period is over and its figures are final.
  */
 export const LEVELS = ['likely', 'happened', 'settled'] as const;
 export type Level = (typeof LEVELS)[number];

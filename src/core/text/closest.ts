@@ -1,9 +1,15 @@
-/** Returns the candidate with the fewest edits, if there are few enough for a word of its length. */
+/**
+ * Returns the candidate that differs from the word by the fewest edits; undefined if each differs by more than a third
+ * of its letters.
+ */
 export function closest(key: string, candidates: readonly string[]): string | undefined {
   return nearest(key, candidates, 1)[0];
 }
 
-/** Returns up to `most` similar candidates, those with the fewest edits first. Case and punctuation are ignored. */
+/**
+ * Returns up to `most` candidates that differ from the word by at most a third of their letters, the most similar
+ * first. Case and punctuation are ignored.
+ */
 export function nearest(key: string, candidates: readonly string[], most: number): string[] {
   const from = normalizeWord(key);
   return candidates

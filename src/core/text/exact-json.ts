@@ -1,6 +1,9 @@
 type Reviver = (key: string, value: unknown) => unknown;
 
-/** JSON features of Node 22 that TypeScript's library does not declare: a number's source text, and raw JSON output. */
+/**
+ * JSON functions of Node 22 that TypeScript's library does not declare: they give a number's source text and write raw
+ * JSON.
+ */
 interface SourceJson {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
   stringify(value: unknown, replacer: Reviver, space?: number): string | undefined;
@@ -13,11 +16,11 @@ const json = JSON as unknown as SourceJson;
  * Parses JSON without rounding: integers of any size become bigint, other numbers become number. Throws SyntaxError.
  */
 export function parseExact(text: string, reviver: Reviver = (_, value) => value): unknown {
-  return parseNumbers(text, exactNumber, reviver);
+  return parseJsonNumbers(text, exactNumber, reviver);
 }
 
-/** Parses JSON and passes the source text of each number to `readNumber`. Throws SyntaxError. */
-export function parseNumbers(
+/** Parses JSON. Each number becomes what `readNumber` returns for its source text. Throws SyntaxError. */
+export function parseJsonNumbers(
   text: string,
   readNumber: (source: string) => unknown,
   reviver: Reviver = (_, value) => value,
@@ -37,7 +40,9 @@ export function stringifyExact(value: unknown, space?: number): string {
   return text ?? 'null';
 }
 
-/** Characters that JSON allows unescaped in strings but a terminal may act on. JSON's own escapes end at U+001F. */
+/**
+ * Characters that JSON allows unescaped in strings but a terminal may act on. JSON itself escapes only up to U+001F.
+ */
 const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 
 /** Escapes control and format characters inside the strings of a JSON text. */

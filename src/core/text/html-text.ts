@@ -9,8 +9,8 @@ const HTML_ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Escapes outside text for HTML that no component renders, between tags or in a quoted attribute. Active characters become
- * visible escapes.
+ * Escapes outside text for HTML that is built as a string (components escape their own text), between tags or in a
+ * quoted attribute. Control and invisible characters become visible, such as `\u001b`.
  */
 export function htmlText(text: string): string {
   return inertText(text).replace(/[&<>"']/g, (character) => HTML_ENTITIES[character] ?? '');

@@ -6,7 +6,7 @@ const ACTIVE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 
 /**
  * Makes outside text safe to show to a person. Each active character becomes `\u001b` (`\u{e0041}` above U+FFFF); all
- * others stay. Use the result for display only: a name that spells out such an escape looks the same.
+ * others stay. Use the result only for display: text that literally contains `\u001b` looks the same.
  */
 export function inertText(text: string): string {
   return text.replace(ACTIVE, (character) => {

@@ -15,12 +15,13 @@ export function valueAt(document: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => (isGroup(value) ? value[step] : undefined), document);
 }
 
-/** Returns the value if it is a mapping, otherwise an empty one. Checks can then continue after a mistake. */
-export function groupOf(value: unknown): Record<PropertyKey, unknown> {
+/** Returns the value if it is a mapping, otherwise an empty mapping, so that checks can continue after a mistake. */
+export function asMapping(value: unknown): Record<PropertyKey, unknown> {
   return isGroup(value) && !Array.isArray(value) ? value : {};
 }
 
-export function listOf(value: unknown): readonly unknown[] {
+/** Returns the value if it is a list, otherwise an empty list, so that checks can continue after a mistake. */
+export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 

@@ -23,6 +23,7 @@ export function coversPattern(wide: string, narrow: string): boolean {
   return matchesPattern(wide, narrow.replaceAll('*', '\0'));
 }
 
+/** Reports whether some text matches both patterns. */
 export function patternsOverlap(a: string, b: string): boolean {
   const seen = new Set<number>();
   const meet = (at: number, bt: number): boolean => {
@@ -38,8 +39,8 @@ export function patternsOverlap(a: string, b: string): boolean {
 }
 
 /**
- * Returns a comparison that sorts exact texts before patterns, and longer patterns before shorter ones. The first match
- * then decides.
+ * Returns a comparison that sorts exact texts before patterns, and longer patterns before shorter ones. In the sorted
+ * list, the first match is the most specific.
  */
 export function bySpecificity<T>(patternOf: (item: T) => string): (a: T, b: T) => number {
   const isPattern = (item: T) => Number(patternOf(item).includes('*'));

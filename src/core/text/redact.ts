@@ -2,25 +2,32 @@
 export type Redactor = (text: string) => string;
 
 const REPLACEMENT = '[redacted]';
-/** Shorter values are ordinary words too often: `doctor` warns of them. */
+/** Shorter secrets are not replaced: they appear too often in ordinary words. `doctor` warns of them. */
 const MINIMUM_LENGTH = 4;
 
-/** Parts of a longer encoded text are recognized from this many bytes of the secret on. */
+/**
+ * Inside the base64 of a longer text, a secret of at least this many bytes is found by its characters; a shorter one by
+ * decoding.
+ */
 const MINIMUM_PART = 8;
 
-/** From this length on, no ordinary word contains the secret by chance, so it is replaced inside longer words as well. */
+/** A secret of at least this length is replaced inside longer words, too: no ordinary word contains it by chance. */
 const MIN_LENGTH_INSIDE_WORDS = 20;
 
-/** A form in which a secret appears. A plain form that is a short word is left alone inside a longer word, as `pass` in `passage`. */
+/**
+ * One spelling of a secret, such as its base64. A plain spelling is not encoded; if it is a short word, it is not
+ * replaced inside a longer word, as `pass` in `passage`.
+ */
 interface SecretForm {
   text: string;
   isPlain: boolean;
 }
 
 /**
- * Builds a redactor for these values. Each is recognized as it is, in lower and upper case, escaped inside JSON, percent-encoded, as
- * base64 or base64url (alone or inside a longer text, as `user:password` is), and as hex of either case. Longer forms are replaced
- * first, so that one secret inside another leaves no rest.
+ * Builds a redactor for these secrets. Each is found as it is, in lower and upper case, escaped inside JSON,
+ * percent-encoded, as base64 or base64url (alone or inside a longer text, such as `user:password`), and as hex in
+ * either case. Longer spellings are replaced first: replacing a secret inside a longer one would leave the rest of the
+ * longer one.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = secrets.filter((secret) => secret.length >= MINIMUM_LENGTH);
@@ -49,10 +56,13 @@ function replaceWord(text: string, word: string): string {
   return replaced + text.slice(end);
 }
 
-/** The longest escape looked for. */
+/** An escape before a word is searched for in this many characters. */
 const ESCAPE_LENGTH = 24;
 
-/** Its patterns are built when they are needed: their Unicode classes take a millisecond, and few texts contain a secret. */
+/**
+ * Reports whether the text at this position is a whole word. The patterns are not constants: building their Unicode
+ * classes takes a millisecond, and few texts contain a secret.
+ */
 function isWholeWordAt(text: string, at: number, length: number): boolean {
   const before = text.slice(Math.max(0, at - ESCAPE_LENGTH), at);
   const after = text.slice(at + length, at + length + 2);
@@ -60,7 +70,10 @@ function isWholeWordAt(text: string, at: number, length: number): boolean {
   return !/[\p{L}\p{N}\p{M}_]$/u.test(before) || endsInEscape(before);
 }
 
-/** Escapes end in a letter or digit that is not part of the word behind them: `\n` and `\u001b` of JSON, `%20`, terminal colours. */
+/**
+ * Reports whether the text ends in an escape, such as `\n` and `\u001b` of JSON, `%20`, or a terminal colour. Its last
+ * letter or digit is not part of the word that follows.
+ */
 function endsInEscape(text: string): boolean {
   return /(?:\\[bfnrt]|\\u[\da-f]{4}|%[\da-f]{2}|(?:\p{Cc}|\\u001b)\[[\d;]*[a-z])$/iu.test(text);
 }
@@ -76,7 +89,7 @@ function formsOf(secret: string): SecretForm[] {
   const whole = [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
   const plain = [
     ...[secret, JSON.stringify(secret).slice(1, -1), ...percentEncoded(secret)],
-    // Host names are in lower case, headings often in upper case.
+    // Host names are written in lower case, headings often in upper case.
     ...[secret.toLowerCase(), secret.toUpperCase()],
   ];
   const encoded = [
@@ -88,13 +101,16 @@ function formsOf(secret: string): SecretForm[] {
 }
 
 function percentEncoded(text: string): string[] {
-  // A lone surrogate cannot be encoded, so it cannot be part of an address either.
+  // Text with a lone surrogate cannot be percent-encoded, so no address contains it.
   if (!text.isWellFormed()) return [];
   const encoded = encodeURIComponent(text);
   return [encoded, encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()), encoded.replaceAll('%20', '+')];
 }
 
-/** The characters that these bytes have in the base64 of any longer text: those that depend on their neighbours are left out. */
+/**
+ * Returns the characters that stand for these bytes in the base64 of any longer text, for each of three alignments.
+ * Characters that also depend on the neighbouring bytes are left out.
+ */
 function base64Parts(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes]);
@@ -104,19 +120,22 @@ function base64Parts(bytes: Buffer): string[] {
   });
 }
 
-/** Runs that may be base64 of a text with a short secret in it, as `user:pass` is in a header for Basic authentication. */
+/**
+ * Character runs that may be base64 of a text with a short secret in it, such as `user:pass` in Basic authentication.
+ */
 const MAY_BE_BASE64 = /[A-Za-z0-9+/_-]{8,}(?:=|%3D){0,2}/gi;
-/** Bytes of base64 that are decoded together. */
-const BASE64_GROUP = [0, 1, 2, 3];
+/** Offsets at which decoding starts, one for each character of a base64 group. */
+const BASE64_OFFSETS = [0, 1, 2, 3];
 
 /**
- * Replaces base64 of longer texts with one of these secrets. The few characters that a short secret has in such a text may be part of any
- * word, so each run is decoded instead: from each of its first characters, because an escape such as `\n` may precede it.
+ * Replaces base64 of longer texts that contain one of these short secrets. The few base64 characters of a short secret
+ * may be part of any word, so each character run is decoded instead. Decoding starts at each of the first four
+ * characters, because an escape such as `\n` may precede the base64.
  */
 function withoutEncoded(text: string, short: readonly string[]): string {
   if (short.length === 0) return text;
   return text.replace(MAY_BE_BASE64, (run) => {
-    const decoded = BASE64_GROUP.map((from) => Buffer.from(run.slice(from), 'base64').toString('utf8'));
+    const decoded = BASE64_OFFSETS.map((from) => Buffer.from(run.slice(from), 'base64').toString('utf8'));
     return short.some((secret) => decoded.some((each) => hasSecret(each, secret))) ? REPLACEMENT : run;
   });
 }
@@ -126,8 +145,9 @@ function hasSecret(text: string, secret: string): boolean {
 }
 
 /**
- * Unbroken runs that are long enough for a signature or a token, which are usable by whoever reads them: 43 characters
- * are the shortest encoding of a signature, as hex it has 64, and a UUID has 36.
+ * Replaces character runs that are long enough to be a signature or token (40 characters, or 32 hex digits), because
+ * whoever reads one can use it. The shortest encoding of a signature has 43 characters; a UUID, with 36, is not
+ * replaced.
  */
 export function withoutOpaqueRuns(text: string): string {
   return text.replace(/[\w+/=%~.-]{40,}|[0-9a-f]{32,}/gi, REPLACEMENT);

@@ -1,4 +1,7 @@
-/** A Redis server: `url` for TCP as given, `path` for a unix socket. `db` is 0 when the address names none. */
+/**
+ * The address of a Redis server: `url` for TCP as given, `path` for a unix socket. `db` is 0 when the address names
+ * none.
+ */
 export type RedisAddress = { db: number; username: string; password: string } & (
   | { kind: 'url'; url: string }
   | { kind: 'socket'; path: string }
@@ -7,7 +10,7 @@ export type RedisAddress = { db: number; username: string; password: string } & 
 export const REDIS_FORMS =
   'redis://[user:password@]host:port[/db], rediss:// for TLS, or unix:///run/redis/redis.sock[?db=N]';
 
-/** Characters that end a password early or make the address ambiguous, with their percent-encoded forms. */
+/** For an address whose password contains characters that end it early or make the address ambiguous. */
 const NOT_ENCODED = 'is not an address: percent-encode #, %, @, / and ? in the password (%23, %25, %40, %2F, %3F)';
 
 /** Scheme, user information, host, path and query; no fragment. The last @ before the path ends the user information. */
@@ -17,7 +20,10 @@ const ADDRESS =
 const TCP_SCHEMES = ['redis', 'rediss'];
 const SOCKET_SCHEMES = ['unix', 'redis+unix'];
 
-/** Reads `redis_url`. A string says what is wrong with the text, and repeats nothing of it: it may hold a password. */
+/**
+ * Parses `redis_url`. If it is invalid, returns the problem as a string without any part of the address, which may
+ * contain a password.
+ */
 export function parseRedisAddress(text: string): RedisAddress | string {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase() ?? '';
   if (text.startsWith('/')) return 'is the path of a socket: write unix:// before it';

@@ -22,7 +22,8 @@ export function firstOf(names: readonly string[], most: number, count = names.le
 }
 
 /**
- * Shortens truncated text to its last complete sentence, or else clause. Returns null if less than half would remain.
+ * Shortens truncated text to its last complete sentence; if that is less than half of the text, to its last complete
+ * clause. Returns null if that, too, is less than half.
  */
 export function cutAtClause(cut: string): string | null {
   const [sentence, ...clauses] = ['. ', '; ', ': ', ', '].map((mark) => cut.lastIndexOf(mark)) as [number, ...number[]];

@@ -1,4 +1,4 @@
-import { latestKnown } from '../../core/stored-time.ts';
+import { latestPlausibleTime } from '../../core/stored-time.ts';
 import { counted, formatDuration } from '../../core/text/words.ts';
 import type { LedgerDb } from '../store/ledger-db.ts';
 
@@ -23,7 +23,7 @@ export function timesAhead(connection: LedgerDb, nowMs: number): TimesAhead | nu
          FROM (SELECT started_at, finished_at FROM runs ORDER BY run_key DESC LIMIT ${MAX_RUNS_CHECKED})
          UNION ALL SELECT at FROM period_events) WHERE at > ?`,
     )
-    .get(latestKnown(nowMs)) as { count: number; latestAt: string | null };
+    .get(latestPlausibleTime(nowMs)) as { count: number; latestAt: string | null };
   return found.latestAt === null ? null : { count: found.count, latestAt: found.latestAt };
 }
 

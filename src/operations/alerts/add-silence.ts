@@ -7,7 +7,7 @@ import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { InputError } from '../../core/errors.ts';
-import { fullName, RULES } from '../../core/text/alert-words.ts';
+import { RULES, ruleNameWithCause } from '../../core/text/alert-words.ts';
 import { checkIntervals, type TimeIntervals } from '../../core/time-intervals.ts';
 import { UTC } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -145,7 +145,8 @@ function muteRequest(
   { input, subject, nowMs }: { input: MuteInput; subject: MutedSubject | null; nowMs: number },
 ): Required<SilenceRequest> {
   const reason = requireText('reason', input.reason);
-  const rule = input.rule ?? (kind === 'silence' && subject !== null ? fullName(subject.rule, subject.cause) : '*');
+  const rule =
+    input.rule ?? (kind === 'silence' && subject !== null ? ruleNameWithCause(subject.rule, subject.cause) : '*');
   const workspaceId = input.workspace ?? subject?.workspace_id ?? null;
   checkMutedRule(rule, workspaceId);
   const tenant = input.tenant ?? subject?.tenant_id ?? '*';

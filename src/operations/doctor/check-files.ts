@@ -5,7 +5,7 @@ import { parseYaml } from '../../config/reading/yaml.ts';
 import type { Config, S3Place } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
 import { folderFault } from '../../core/process/folder-fault.ts';
-import { groupOf, type Path } from '../../core/text/path.ts';
+import { asMapping, type Path } from '../../core/text/path.ts';
 import { BACKUP_FOLDER_REMEDY } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { readExportState, readExportStatus } from '../../reports/files/export-folder.ts';
@@ -117,7 +117,7 @@ function secretFiles(config: Config, cwd: string): string[] {
   const files = [join(folder, '.env')];
   if (config.file === null) return files;
   const parsed = parseYaml(readFileSync(config.file, 'utf8'), config.file);
-  const root = groupOf(parsed.faults === undefined ? parsed.value : {});
+  const root = asMapping(parsed.faults === undefined ? parsed.value : {});
   const settings = settingsWithin(root, []);
   if (settings.some(({ key, value }) => isSecret(key) && isLiteral(value))) files.push(config.file);
   for (const { key, value, path } of settings) {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { NO_RESTART_EXIT_CODES } from '../../config/exit-codes.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { isProcessRunning } from '../../core/process/process-liveness.ts';
-import { groupOf, listOf } from '../../core/text/path.ts';
+import { asList, asMapping } from '../../core/text/path.ts';
 import { findOnPath } from './check-daemon.ts';
 import { type DoctorFinding, fail, ok, warn } from './finding.ts';
 
@@ -24,11 +24,11 @@ function checkFile(cwd: string, env: NodeJS.ProcessEnv): DoctorFinding[] {
   if (!existsSync(file)) return [];
   let apps: readonly unknown[];
   try {
-    apps = listOf(groupOf(createRequire(file)(file)).apps);
+    apps = asList(asMapping(createRequire(file)(file)).apps);
   } catch (error) {
     return [fail('pm2', `${file} cannot be loaded: ${summarizeError(error).message}`, 'fix the file')];
   }
-  const daemonApps = apps.map(groupOf).filter(({ name, script, args }) => {
+  const daemonApps = apps.map(asMapping).filter(({ name, script, args }) => {
     return JSON.stringify([name, script, args]).includes('usage-ledger');
   });
   if (daemonApps.length === 0) return [ok('pm2', `${file} does not run usage-ledger`)];
@@ -69,9 +69,9 @@ async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<st
   try {
     const options = { env: { ...env, PM2_HOME: home }, timeout: JLIST_TIMEOUT_MS, maxBuffer: JLIST_MAX_BYTES };
     const { stdout } = await promisify(execFile)(program, ['jlist'], options);
-    const listed = listOf(JSON.parse(stdout.slice(stdout.indexOf('[{')))).map(groupOf);
+    const listed = asList(JSON.parse(stdout.slice(stdout.indexOf('[{')))).map(asMapping);
     return listed.flatMap(({ name, pm2_env: settings }) => {
-      const { watch, pm_exec_path: script } = groupOf(settings);
+      const { watch, pm_exec_path: script } = asMapping(settings);
       const isOurs = JSON.stringify([name, script]).includes('usage-ledger');
       return isOurs && isWatchOn(watch) ? [String(name)] : [];
     });
@@ -116,7 +116,7 @@ function checkApp(app: Record<PropertyKey, unknown>): DoctorFinding[] {
     const message = 'treekill is on: pm2 stops the private redis-server before the daemon';
     findings.push(fail('pm2', message, 'set treekill to false', subject));
   }
-  const listed = listOf(app.stop_exit_codes).map(Number);
+  const listed = asList(app.stop_exit_codes).map(Number);
   const missing = NO_RESTART_EXIT_CODES.filter((code) => !listed.includes(code));
   if (missing.length > 0) {
     const message = `stop_exit_codes lacks ${missing.join(', ')}: pm2 keeps restarting a daemon whose configuration is invalid`;

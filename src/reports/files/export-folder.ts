@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fileTime } from '../../core/clock.ts';
 import { folderFault, makeFolder } from '../../core/process/folder-fault.ts';
-import { ageMs, latestKnown } from '../../core/stored-time.ts';
+import { ageMs, latestPlausibleTime } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './sheet-formats.ts';
 
@@ -104,7 +104,7 @@ export function rotateExports(folder: string, name: string, limits: Limits): str
 /** Returns the oldest files of an export, beyond the `keep` that remain. Files with other names are ignored. */
 export function oldExports(files: readonly string[], name: string, { keep, nowMs }: Limits): string[] {
   const { timed, closed } = filePatterns(name);
-  const latest = fileTime(Date.parse(latestKnown(nowMs)));
+  const latest = fileTime(Date.parse(latestPlausibleTime(nowMs)));
   return [timed, closed].flatMap((pattern) => {
     const ownFiles = files.filter((file) => pattern.test(file));
     // A file dated in the future sorts before all others.

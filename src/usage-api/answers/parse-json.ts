@@ -1,4 +1,4 @@
-import { parseNumbers } from '../../core/text/exact-json.ts';
+import { parseJsonNumbers } from '../../core/text/exact-json.ts';
 
 /** A numeral with fewer digits is exact in a double: `Number.MAX_SAFE_INTEGER` has 16. */
 const UNSAFE_NUMERAL_LENGTH = 16;
@@ -16,7 +16,7 @@ const [POINT, DIGIT_ZERO, NINE] = [0x2e, 0x30, 0x39];
  * nesting.
  */
 export function parseJsonExact(text: string): unknown {
-  return parseNumbers(text, readNumber);
+  return parseJsonNumbers(text, readNumber);
 }
 
 function readNumber(text: string): number | bigint {

@@ -15,7 +15,7 @@ type Changes = Parameters<typeof jumpFacts>[0];
 const [ROUTE] = routesOf([{ type: 'log', name: 'mail' }]);
 
 /** What a channel gets of tenants that have used so many credits each. */
-function groupOf(credits: readonly bigint[], changes: Changes | ((index: number) => Changes) = {}) {
+function asMapping(credits: readonly bigint[], changes: Changes | ((index: number) => Changes) = {}) {
   if (ROUTE === undefined) throw new Error('one route is expected');
   const members = credits.map((current, index) => {
     const about = {
@@ -43,7 +43,7 @@ function groupOf(credits: readonly bigint[], changes: Changes | ((index: number)
 }
 
 test('a group lists its largest members with their figures, and acknowledges all of them', () => {
-  const { message, id } = groupOf([180_000n, 400_000n, 160_000n]);
+  const { message, id } = asMapping([180_000n, 400_000n, 160_000n]);
   expect(message).toMatchObject({
     title: '3 of 40 tenants of ws-123 are over their February limit, +440,000 credits together',
     lines: [],
@@ -60,7 +60,7 @@ test('a group lists its largest members with their figures, and acknowledges all
 });
 
 test('a group of more than ten members counts the others', () => {
-  const { message } = groupOf(Array.from({ length: 12 }, (_, index) => 200_000n + BigInt(index)));
+  const { message } = asMapping(Array.from({ length: 12 }, (_, index) => 200_000n + BigInt(index)));
   expect(message.items).toHaveLength(11);
   expect(message.items.at(-1)).toBe('and 2 more: see `usage-ledger alerts list --all`');
 });
@@ -68,7 +68,7 @@ test('a group of more than ten members counts the others', () => {
 test('a group of forecasts has the range of each and the sum of all; one of figures of two kinds has no sum', () => {
   const projection = { credits: 160_000n, low_credits: 150_000n, high_credits: 170_000n, elapsed_fraction: 0.5 };
   const likely = { level: 'likely', evidence: { ...NO_EVIDENCE, projection } } as const;
-  const { message } = groupOf([80_000n, 90_000n], likely);
+  const { message } = asMapping([80_000n, 90_000n], likely);
   expect(message.items).toEqual([
     'tenant-0 forecast 150,000 to 170,000 (January 100,000)',
     'tenant-1 forecast 150,000 to 170,000 (January 100,000)',
@@ -77,16 +77,16 @@ test('a group of forecasts has the range of each and the sum of all; one of figu
   const larger = { ...projection, credits: 190_000n, low_credits: 180_000n, high_credits: 200_000n };
   const further = (index: number): Changes =>
     index === 0 ? likely : { ...likely, evidence: { ...NO_EVIDENCE, projection: larger } };
-  expect(groupOf([20_000n, 80_000n], further).message.items[0]).toContain('tenant-1 forecast 180,000 to 200,000');
-  const mixed = groupOf([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).message;
+  expect(asMapping([20_000n, 80_000n], further).message.items[0]).toContain('tenant-1 forecast 180,000 to 200,000');
+  const mixed = asMapping([400_000n, 90_000n], (index) => (index === 0 ? {} : likely)).message;
   expect(mixed.title).not.toContain('together');
 });
 
 test('a group about workspaces has no figures, and one that has ended needs no acknowledgement', () => {
   const own = { rule: 'sync_stale', cause: null, tenant_id: null, period: null, previous_period: null } as const;
-  const stale = groupOf([1n, 2n], { ...own, previous: null, current: null, threshold: null }).message;
+  const stale = asMapping([1n, 2n], { ...own, previous: null, current: null, threshold: null }).message;
   expect(stale.items).toEqual(['ws-123', 'ws-123']);
-  const ended = groupOf([1n, 2n], {
+  const ended = asMapping([1n, 2n], {
     type: 'alert.resolved',
     event: 'closed',
     state: 'resolved',
@@ -97,7 +97,7 @@ test('a group about workspaces has no figures, and one that has ended needs no a
 });
 
 test('the mail about a group fits a phone and a window, however long the names are', async () => {
-  const { message } = groupOf(
+  const { message } = asMapping(
     Array.from({ length: 100 }, (_, index) => 9_007_199_254_740_993n + BigInt(index)),
     { tenant_name: '\u{1f980}Gesellschaft'.repeat(22) },
   );

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { isProcessRunning, isStillRunning, processStart } from '../../../src/core/process/process-liveness.ts';
+import { isProcessRunning, isStillRunning, readProcessStart } from '../../../src/core/process/process-liveness.ts';
 
 test('a process runs until it has ended', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)']);
@@ -22,7 +22,7 @@ test('a process is distinguished from a later one with the same id', async () =>
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child, 'spawn');
   const pid = child.pid ?? 0;
-  const start = processStart(pid);
+  const start = readProcessStart(pid);
   expect(start).toMatch(/^[\da-f-]{36}:\d+$/);
   expect(isStillRunning(pid, start)).toBe(true);
   expect(isStillRunning(process.pid, start)).toBe(false);

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { addPeriods, periodAt, periodStartMs } from '../../../core/period.ts';
-import { latestKnown } from '../../../core/stored-time.ts';
+import { latestPlausibleTime } from '../../../core/stored-time.ts';
 import { and, asc, desc, eq, gte, lte, prepared, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
@@ -118,7 +118,7 @@ export class RunPeriods {
       workspaceKey: merged.run.workspaceKey,
       period,
       from: isoTime(periodStartMs(periodOfKey(periodKey))),
-      to: latestKnown(merged.nowMs),
+      to: latestPlausibleTime(merged.nowMs),
     });
     return earlier === undefined;
   }

@@ -3,7 +3,7 @@ import { formatMinute } from '../../../core/date-time.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/durations.ts';
 import { formatMinor, minorDigits, parseMinor } from '../../../core/money.ts';
 import { addPeriods, type Period, periodEndMs } from '../../../core/period.ts';
-import { latestKnown } from '../../../core/stored-time.ts';
+import { latestPlausibleTime } from '../../../core/stored-time.ts';
 import { withThousands } from '../../../core/text/words.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { preparedSql } from '../../store/schema/drizzle.ts';
@@ -142,7 +142,7 @@ function walksSince(
   const change = selectLastChange(connection).get({ periodKey }) as
     | { changedBy: number; lastChange: number }
     | undefined;
-  const since = { ...place, changedBy: 0, lastChange: 0, ...change, latest: latestKnown(nowMs) };
+  const since = { ...place, changedBy: 0, lastChange: 0, ...change, latest: latestPlausibleTime(nowMs) };
   const firstEndedAt = selectFirstEnd(connection).get(since) as string | undefined;
   if (firstEndedAt === undefined) return { readAt, agreeing: null };
   const lastStartedAt = selectLastStart(connection).get(since) as string;

@@ -76,7 +76,7 @@ export const knownListings = sqliteTable('known_listings', {
   pageDigests: blob('page_digests', { mode: 'buffer' }).notNull(),
 });
 
-/** `holder_start`: see `processStart`. */
+/** `holder_start`: see `readProcessStart`. */
 export const leases = sqliteTable(
   'leases',
   {
