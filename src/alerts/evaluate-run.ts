@@ -27,9 +27,9 @@ import { type AlertSubject, type Observation, observation } from './rules/observ
 import type { Detection, OpenAlert } from './rules/rule.ts';
 import { isFinal, stopsReading, usageKind, usageRule, usageRulesWith } from './rules/rules.ts';
 import { AlertBook } from './state/alert-book.ts';
-import type { RunAlerts } from './state/alert-change.ts';
+import type { EvaluationResult } from './state/alert-change.ts';
 import type { StoredAlert } from './state/alert-store.ts';
-import { readSnapshot } from './state/rule-snapshot.ts';
+import { parseSnapshot } from './state/rule-snapshot.ts';
 
 export interface RunAlertSettings {
   rules: AlertSettings;
@@ -56,7 +56,7 @@ export function evaluateRun(
   merged: MergedRun,
   settings: RunAlertSettings,
   { routes, priceOf = null, kept }: EvaluationSources,
-): RunAlerts {
+): EvaluationResult {
   const { connection, run, nowMs, appliedAt } = merged;
   const { workspaceKey, workspaceId, runKey, runId } = run;
   const open = () =>
@@ -84,7 +84,7 @@ export function evaluateRun(
 }
 
 /** Raises or ends the alert about failing rules, then notifies channels. */
-function finished(book: AlertBook<NotifyContext>, fault: string | null): RunAlerts {
+function finished(book: AlertBook<NotifyContext>, fault: string | null): EvaluationResult {
   book.observe(judgeJob({ job: 'alerting', detail: fault }));
   return notifyChannels(book);
 }
@@ -262,7 +262,7 @@ class RunEvaluation {
 }
 
 function knownOf({ state, level, magnitude, previous, basis }: StoredAlert): OpenAlert {
-  const predecessor = () => readSnapshot(basis).predecessor;
+  const predecessor = () => parseSnapshot(basis).predecessor;
   return { firing: state === 'pending' ? null : level, magnitude, previous, predecessor };
 }
 

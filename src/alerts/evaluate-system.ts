@@ -13,8 +13,8 @@ import type { Observation } from './rules/observation.ts';
 import { judgeFailedRun, type RunFault } from './rules/sync-failed/detect.ts';
 import { judgeStale } from './rules/sync-stale/detect.ts';
 import { AlertBook } from './state/alert-book.ts';
-import type { RunAlerts } from './state/alert-change.ts';
-import { isOpenAlert } from './state/alert-store.ts';
+import type { EvaluationResult } from './state/alert-change.ts';
+import { isOpenAlertSql } from './state/alert-store.ts';
 
 export interface StaleCheck {
   workspaceId: string;
@@ -28,7 +28,7 @@ export function evaluateFailure(
   run: ClaimedRun,
   fault: RunFault,
   notifying: Notifying,
-): RunAlerts {
+): EvaluationResult {
   return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', ...notifying });
 }
 
@@ -41,7 +41,7 @@ export function evaluateStale(
   connection: LedgerDb,
   workspaces: readonly StaleCheck[],
   notifying: Notifying,
-): RunAlerts {
+): EvaluationResult {
   // A workspace without any run is not in the ledger yet, but its alert needs a row.
   const rowOf = (workspaceId: string) =>
     findWorkspace(connection, workspaceId) ?? upsertWorkspace(connection, { workspaceId, name: workspaceId });
@@ -62,7 +62,7 @@ export function evaluateStale(
 
 const isFailing = prepared((db) => {
   const isOwn = and(isNull(alerts.workspaceKey), eq(alerts.cause, sql.placeholder('cause')));
-  return db.select({ alertKey: alerts.alertKey }).from(alerts).where(and(isOwn, isOpenAlert));
+  return db.select({ alertKey: alerts.alertKey }).from(alerts).where(and(isOwn, isOpenAlertSql));
 });
 
 /**
@@ -74,7 +74,7 @@ export function evaluateJob(
   health: JobHealth,
   notifying: Notifying,
   alreadySent: readonly EmergencyMessage[] = [],
-): RunAlerts {
+): EvaluationResult {
   const seen = judgeJob(health);
   if (health.detail === null && !isFailing(connection).get({ cause: seen.cause })) return { changes: [], due: 0 };
   const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, ...notifying };
@@ -93,7 +93,7 @@ function raise(
   seen: Observation,
   about: Pick<NotifyContext, 'workspaceKey' | 'workspaceId' | 'runKey' | 'runId' | 'actor' | 'nowMs' | 'routes'>,
   beforeNotifying: () => void = () => undefined,
-): RunAlerts {
+): EvaluationResult {
   const book = new AlertBook({ connection, ...about, seeding: false, at: isoTime(about.nowMs) });
   book.observe(seen);
   beforeNotifying();

@@ -1,4 +1,4 @@
-import { countAlerts, sumOpen } from '../alerts/state/open-alerts.ts';
+import { countAlerts, countOpenAlerts } from '../alerts/state/open-alerts.ts';
 import type { Config } from '../config/types.ts';
 import { isoTime } from '../core/clock.ts';
 import { type CronSchedule, createSlotFinder, nextSlot, type SlotSpan, scheduleText } from '../core/cron.ts';
@@ -58,12 +58,12 @@ export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   return [...read, ...ended].map((row) => ({
     ...row,
     last_run: lastRuns.get(row.workspace_id) ?? null,
-    open_alerts: sumOpen(open.get(row.workspace_id) ?? []),
+    open_alerts: countOpenAlerts(open.get(row.workspace_id) ?? []),
   }));
 }
 
 export function openAlertsOfLedger(connection: LedgerDb): number {
-  return sumOpen(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
+  return countOpenAlerts(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
 }
 
 export interface OutboxCounts {

@@ -1,5 +1,5 @@
 import type { RunFault } from '../alerts/rules/sync-failed/detect.ts';
-import type { RunAlerts } from '../alerts/state/alert-change.ts';
+import type { EvaluationResult } from '../alerts/state/alert-change.ts';
 import { summarizeError } from '../core/errors.ts';
 import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
 import type { ClaimedRun, RunKind } from '../ledger/journal/runs/claim-run.ts';
@@ -25,9 +25,9 @@ export interface SyncRequest {
 
 export type SyncOutcome =
   | ({ status: 'applied'; workspaceId: string; window: Window; walks: number; pages: number; records: number } & Omit<
-      ApplyResult<RunAlerts>,
+      ApplyResult<EvaluationResult>,
       'extra'
-    > & { alerts: RunAlerts })
+    > & { alerts: EvaluationResult })
   /** Another run had already done the slot. */
   | { status: 'already_done'; workspaceId: string; runId: string };
 

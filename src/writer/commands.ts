@@ -19,7 +19,7 @@ import { evaluateAgain, evaluateAll } from '../alerts/outbox/evaluate-due.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
 import type { ChannelRoute } from '../alerts/pipeline/route.ts';
 import type { JobHealth } from '../alerts/rules/job-failed/detect.ts';
-import type { RunAlerts } from '../alerts/state/alert-change.ts';
+import type { EvaluationResult } from '../alerts/state/alert-change.ts';
 import { isoTime } from '../core/clock.ts';
 import { collectGarbage } from '../core/process/memory.ts';
 import type { ActLink } from '../ledger/journal/acts.ts';
@@ -84,7 +84,7 @@ export const WRITER_COMMANDS = {
   raiseStale: (
     { connection, routes }: Session,
     { workspaces, nowMs }: { workspaces: StaleCheck[]; nowMs: number },
-  ): RunAlerts => evaluateStale(connection, workspaces, { routes, nowMs }),
+  ): EvaluationResult => evaluateStale(connection, workspaces, { routes, nowMs }),
 
   /**
    * Raises or, with `detail` null, ends an alert about a job of the ledger. `alreadySent` lists the emergency notifications
@@ -93,7 +93,7 @@ export const WRITER_COMMANDS = {
   reportJobHealth: (
     { connection, routes }: Session,
     { nowMs, alreadySent, ...health }: JobHealth & { nowMs: number; alreadySent?: readonly EmergencyMessage[] },
-  ): RunAlerts => evaluateJob(connection, health, { routes, nowMs }, alreadySent),
+  ): EvaluationResult => evaluateJob(connection, health, { routes, nowMs }, alreadySent),
 
   compose: ({ connection, routes }: Session, { nowMs }: { nowMs: number }): number =>
     compose(connection, { routes, nowMs }),

@@ -1,7 +1,7 @@
 import { evaluateRun, type RunAlertSettings } from '../alerts/evaluate-run.ts';
 import { evaluateFailure, evaluateJob } from '../alerts/evaluate-system.ts';
 import type { RunFault } from '../alerts/rules/sync-failed/detect.ts';
-import type { RunAlerts } from '../alerts/state/alert-change.ts';
+import type { EvaluationResult } from '../alerts/state/alert-change.ts';
 import { storeBudgets } from '../ledger/journal/charges/budget-store.ts';
 import { chargeRun } from '../ledger/journal/charges/charge-run.ts';
 import { creditPricer } from '../ledger/journal/charges/credit-pricer.ts';
@@ -128,7 +128,7 @@ export const runCommands = {
   applyRun(
     session: Session,
     { runKey, walk: { facts, ...walk }, withdrawals, unconfirmed, nowMs, alerts }: ApplyRunOrder,
-  ): ApplyResult<RunAlerts> & WithCheckpoint {
+  ): ApplyResult<EvaluationResult> & WithCheckpoint {
     const { run, staging } = openRun(session, runKey);
     const result = applyRun(session.connection, {
       run,
@@ -158,10 +158,10 @@ export const runCommands = {
    * Ends a run that applies nothing. Raises its alert unless `fault` is null (nobody is at fault) or the run was
    * superseded.
    */
-  failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): RunAlerts {
+  failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): EvaluationResult {
     const { connection, routes } = session;
     const { run } = openRun(session, runKey);
-    const fail = connection.transaction((): RunAlerts => {
+    const fail = connection.transaction((): EvaluationResult => {
       const isOwn = failRun(connection, run, failure, nowMs);
       if (fault === null || !isOwn) return { changes: [], due: 0 };
       return evaluateFailure(connection, run, fault, { routes, nowMs });

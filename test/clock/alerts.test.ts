@@ -7,7 +7,7 @@ import { acceptAll } from '../../src/alerts/outbox/accept-all.ts';
 import { summarySlot } from '../../src/alerts/pipeline/route.ts';
 import { readSilences } from '../../src/alerts/pipeline/silence.ts';
 import type { Judgement } from '../../src/alerts/rules/judgement.ts';
-import { advance, type LifecycleContext } from '../../src/alerts/state/lifecycle.ts';
+import { advanceAlert, type LifecycleContext } from '../../src/alerts/state/lifecycle.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { answerWaiting } from '../support/messages.ts';
@@ -49,10 +49,10 @@ playTable([
       const { wrong, right } = shownBy(jump);
       const judgement = { verdict: 'holds', finding: { ...PENDING, confirmAfterMs: HOUR_MS } } as Judgement;
       const at = (nowMs: number): LifecycleContext => ({ nowMs, runKey: 1, seeding: false, waits: () => false });
-      const begun = advance(null, judgement, at(wrong));
-      const seen = advance(begun?.status ?? null, judgement, at(right));
+      const begun = advanceAlert(null, judgement, at(wrong));
+      const seen = advanceAlert(begun?.status ?? null, judgement, at(right));
       expect(seen).toMatchObject({ change: null, status: { state: 'pending' } });
-      expect(advance(seen?.status ?? null, judgement, at(right + HOUR_MS))).toMatchObject({ change: 'fired' });
+      expect(advanceAlert(seen?.status ?? null, judgement, at(right + HOUR_MS))).toMatchObject({ change: 'fired' });
     },
   },
   {

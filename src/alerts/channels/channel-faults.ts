@@ -4,7 +4,7 @@ import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, isNull, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { evaluateJob } from '../evaluate-system.ts';
 import type { Notifying } from '../pipeline/route.ts';
-import { isOpenAlert } from '../state/alert-store.ts';
+import { isOpenAlertSql } from '../state/alert-store.ts';
 
 /** Prefix of the cause of an alert about a channel. */
 const CHANNEL_CAUSE_PREFIX = 'channel:';
@@ -28,7 +28,7 @@ export function endFaultsOfRemovedChannels(connection: LedgerDb, notifying: Noti
   const found = query(connection)
     .select({ cause: alerts.cause })
     .from(alerts)
-    .where(and(isOpenAlert, isNull(alerts.workspaceKey), sql`${alerts.cause} LIKE ${`${CHANNEL_CAUSE_PREFIX}%`}`))
+    .where(and(isOpenAlertSql, isNull(alerts.workspaceKey), sql`${alerts.cause} LIKE ${`${CHANNEL_CAUSE_PREFIX}%`}`))
     .all();
   for (const { cause } of found) {
     const channel = String(cause).slice(CHANNEL_CAUSE_PREFIX.length);

@@ -1,18 +1,19 @@
 import type { UsageFigures } from './usage-figures.ts';
 
-export type ChangeReason = 'volume' | 'intensity' | 'mixed';
+/** What made credits grow: `volume` is more requests, `intensity` more credits per request, `mixed` both. */
+export type GrowthDriver = 'volume' | 'intensity' | 'mixed';
 
-/** One driver is named alone when it explains at least four fifths of the growth. */
+/** The driver is `volume` if requests explain at least four fifths of the growth, `intensity` if at most one fifth. */
 const VOLUME_SHARE_FROM = 0.8;
 const VOLUME_SHARE_TO = 0.2;
 
 /**
- * Splits growth into its two factors, credits = requests * credits per request, on a logarithmic scale where the shares
- * of both add up to one. Null when the credits did not grow from a positive figure: there is nothing to explain.
+ * Returns which of two factors made credits grow: requests, or credits per request. Their shares are measured on a
+ * logarithmic scale, where they add up to one. Null if the credits did not grow from a positive figure.
  */
-export function changeReason(previous: UsageFigures, current: UsageFigures): ChangeReason | null {
+export function findGrowthDriver(previous: UsageFigures, current: UsageFigures): GrowthDriver | null {
   if (previous.credits <= 0n || current.credits <= previous.credits) return null;
-  // Requests that did not rise cannot have driven the credits up, even where credits per request are undefined.
+  // If the requests did not rise, only credits per request can have grown, even if they are undefined for 0 requests.
   if (current.requests <= previous.requests) return 'intensity';
   if (previous.requests <= 0n) return 'mixed';
   const volumeShare = growth(previous.requests, current.requests) / growth(previous.credits, current.credits);
@@ -20,7 +21,7 @@ export function changeReason(previous: UsageFigures, current: UsageFigures): Cha
   return volumeShare <= VOLUME_SHARE_TO ? 'intensity' : 'mixed';
 }
 
-/** `ln(to / from)` for positive figures that rise; log1p of the exact difference keeps small growth of huge figures. */
+/** Returns `ln(to / from)` for positive figures that rise. log1p of the exact difference does not lose small growth. */
 function growth(from: bigint, to: bigint): number {
   return Math.log1p(Number(to - from) / Number(from));
 }

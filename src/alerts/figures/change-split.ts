@@ -7,15 +7,15 @@ export interface ChangeSplit {
   intensity: bigint;
 }
 
-/** Splits a change of credits into volume and intensity. Null if there were no requests before. */
-export function splitChange(previous: UsageFigures, current: UsageFigures): ChangeSplit | null {
+/** Splits a change of credits into volume and intensity, in credits. Null if there were no requests before. */
+export function splitCreditChange(previous: UsageFigures, current: UsageFigures): ChangeSplit | null {
   if (previous.requests <= 0n) return null;
   const product = (current.requests - previous.requests) * previous.credits;
   const volume = roundedQuotient(product, previous.requests);
   return { volume, intensity: current.credits - previous.credits - volume };
 }
 
-/** Rounded half away from zero; the divisor is positive. */
+/** Returns the quotient rounded half away from zero. The divisor must be positive. */
 function roundedQuotient(value: bigint, divisor: bigint): bigint {
   const size = value < 0n ? -value : value;
   const quotient = (size * 2n + divisor) / (2n * divisor);

@@ -12,7 +12,7 @@ const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
  * Parses a decimal number exactly: 1.1 is 11/10, not the nearest binary fraction. Throws `bad_threshold`, which names
  * the setting `what`, for values that are not finite or are below zero.
  */
-export function decimalFraction(value: number, what: string): Fraction {
+export function toFraction(value: number, what: string): Fraction {
   const match = DECIMAL.exec(String(value));
   if (match === null) {
     throw new AppError('bad_threshold', `${what} is ${value}`, { hint: 'give a finite number that is not negative' });
@@ -25,8 +25,8 @@ export function decimalFraction(value: number, what: string): Fraction {
     : { numerator: digits, denominator: 10n ** BigInt(-power) };
 }
 
-/** The smallest integer that is not below `factor * value`. */
-export function ceilProduct(factor: Fraction, value: bigint): bigint {
+/** Returns `factor * value`, rounded up to an integer. */
+export function multiplyRoundingUp(factor: Fraction, value: bigint): bigint {
   const product = factor.numerator * value;
   const quotient = product / factor.denominator;
   return product % factor.denominator > 0n ? quotient + 1n : quotient;

@@ -9,7 +9,8 @@ export interface PeriodPhase {
   settled: boolean;
 }
 
-export function phaseOf(period: Period, atMs: number): PeriodPhase {
+/** Returns how much of a period has passed at a time, in milliseconds since the epoch. `settled` is the same as `over`. */
+export function periodPhaseAt(period: Period, atMs: number): PeriodPhase {
   const startMs = periodStartMs(period);
   const lengthMs = periodEndMs(period) - startMs;
   const elapsedMs = Math.min(Math.max(0, atMs - startMs), lengthMs);

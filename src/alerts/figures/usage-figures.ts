@@ -6,7 +6,7 @@ export interface UsageFigures {
 
 export const NO_USAGE: UsageFigures = { credits: 0n, requests: 0n };
 
-/** Combines two columns; null if either is null. */
-export function pair(credits: bigint | null, requests: bigint | null): UsageFigures | null {
+/** Combines a credits column and a requests column; null if one of them is null. */
+export function toUsageFigures(credits: bigint | null, requests: bigint | null): UsageFigures | null {
   return credits === null || requests === null ? null : { credits, requests };
 }

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../core/durations.ts';
 import { periodEndMs, periodStartMs } from '../../core/period.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { wholeMonth } from '../figures/threshold.ts';
+import { extrapolateToMonth } from '../figures/threshold.ts';
 import type { UsageHistory } from './usage-history.ts';
 
 /** Fewer days of readings do not show a usual rate. */
@@ -48,8 +48,8 @@ export function firstWeeks(
   const lengthMs = periodEndMs(period) - periodStartMs(period);
   const latest = latestDay(periodKey, usageHistory, { tenantKey, nowMs });
   if (latest === null) return null;
-  const whole = wholeMonth(last - first, days * DAY_MS, lengthMs);
-  return { whole, days, daily: (last - first) / BigInt(days), latest: wholeMonth(latest, DAY_MS, lengthMs) };
+  const whole = extrapolateToMonth(last - first, days * DAY_MS, lengthMs);
+  return { whole, days, daily: (last - first) / BigInt(days), latest: extrapolateToMonth(latest, DAY_MS, lengthMs) };
 }
 
 function latestDay(

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../core/durations.ts';
-import { decimalFraction } from '../figures/fraction.ts';
+import { toFraction } from '../figures/fraction.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
 
 /** Earlier in the month, a few busy days look like a trend. */
@@ -9,7 +9,7 @@ export const PACE_CONFIRMATION_MS = DAY_MS - 1_800_000;
 
 /** Returns the time after the start of a period from which its pace is judged, in milliseconds. */
 export function paceFromMs(lengthMs: number, minFraction: number): number {
-  const { numerator, denominator } = decimalFraction(minFraction, 'alerts.pace_min_fraction');
+  const { numerator, denominator } = toFraction(minFraction, 'alerts.pace_min_fraction');
   return Math.max(PACE_MIN_ELAPSED_MS, Math.ceil((lengthMs * Number(numerator)) / Number(denominator)));
 }
 

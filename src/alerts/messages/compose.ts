@@ -5,14 +5,14 @@ import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { tenantNamesByKey } from '../../ledger/store/tenant-names.ts';
-import { phaseOf } from '../figures/period-phase.ts';
+import { periodPhaseAt } from '../figures/period-phase.ts';
 import type { NotifyContext } from '../pipeline/notify-context.ts';
 import type { ChannelRoute } from '../pipeline/route.ts';
 import { clear } from '../rules/judgement.ts';
 import { type Observation, observation } from '../rules/observation.ts';
 import { isFinal, RULE_TABLE } from '../rules/rules.ts';
 import { type StoredAlert, shortHash } from '../state/alert-store.ts';
-import { readSnapshot } from '../state/rule-snapshot.ts';
+import { parseSnapshot } from '../state/rule-snapshot.ts';
 import { acknowledgeLink } from './acknowledge-link.ts';
 import { createEvidence } from './evidence.ts';
 import type { ClosedBecause, Evidence, Notification, NotificationType } from './facts/facts.ts';
@@ -105,7 +105,7 @@ export class MessageComposer {
       tenant_id: tenantId,
       tenant_name: this.#nameOf(alert.tenantKey),
       period: alert.periodKey === null ? null : periodOfKey(alert.periodKey),
-      previous_period: previousPeriodOf({ ...alert, built: readSnapshot(alert.basis).built }),
+      previous_period: previousPeriodOf({ ...alert, built: parseSnapshot(alert.basis).built }),
       previous,
       current,
       threshold,
@@ -141,8 +141,8 @@ export class MessageComposer {
       current,
       threshold,
       judgement: clear(true),
-      ...readSnapshot(alert.basis),
-      phase: periodKey === null ? null : phaseOf(periodOfKey(periodKey), this.#asOfMs),
+      ...parseSnapshot(alert.basis),
+      phase: periodKey === null ? null : periodPhaseAt(periodOfKey(periodKey), this.#asOfMs),
       detail: state === 'resolved' && periodKey === null ? null : alert.detail,
     });
   }

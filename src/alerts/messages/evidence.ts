@@ -9,7 +9,7 @@ import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
-import { splitChange } from '../figures/change-split.ts';
+import { splitCreditChange } from '../figures/change-split.ts';
 import { percentOf } from '../figures/percent.ts';
 import type { Observation, PredecessorTenant } from '../rules/observation.ts';
 import { usageKind } from '../rules/rules.ts';
@@ -52,7 +52,7 @@ export function createEvidence(
 
   return (seen, { tenantId, planned }) => {
     const { periodKey, tenantKey, previous, current, built, phase } = seen;
-    const split = previous === null || current === null ? null : splitChange(previous, current);
+    const split = previous === null || current === null ? null : splitCreditChange(previous, current);
     const ofTenant = periodKey !== null && tenantKey !== null;
     const dailyUsage = once(() => (ofTenant && phase !== null ? dailyUsageOf({ periodKey, tenantKey, phase }) : null));
     const rows = once(() => (ofTenant ? (entriesOf.all({ periodKey, tenantKey }) as EvidenceRow[]) : []));

@@ -2,7 +2,7 @@ import type { Period } from '../../core/period.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import { inertJson } from '../../core/text/inert-text.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
-import { changeReason } from '../figures/change-reason.ts';
+import { findGrowthDriver } from '../figures/change-reason.ts';
 import { percentOf } from '../figures/percent.ts';
 import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
 import type { Observation } from '../rules/observation.ts';
@@ -32,7 +32,7 @@ export function buildNotification(input: NotificationInput): Notification {
             change_percent: percentOf(current.credits - previous.credits, previous.credits),
           },
     requests: current === null ? null : figureChange(previous.requests, current.requests),
-    reason: current === null ? null : changeReason(previous, current),
+    reason: current === null ? null : findGrowthDriver(previous, current),
   };
   const text = alertText(facts);
   return { ...facts, link: pageLinkTo(public_url, rest), acknowledge_link, ...text, summary: inOneText(text) };

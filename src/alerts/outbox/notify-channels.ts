@@ -15,9 +15,9 @@ import type { PendingNotification } from '../pipeline/schedule.ts';
 import { readSilences, type Silences } from '../pipeline/silence.ts';
 import { isFinal, isSystemRule, usageKind } from '../rules/rules.ts';
 import { type AlertBook, isOpen } from '../state/alert-book.ts';
-import { type AlertChange, NOTIFIABLE_CHANGES, type RunAlerts } from '../state/alert-change.ts';
+import { type AlertChange, type EvaluationResult, NOTIFIABLE_CHANGES } from '../state/alert-change.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
-import { countHolding, type TenantCounts } from '../state/bulk-pending.ts';
+import { countTenantsWithAlert, type TenantCounts } from '../state/bulk-pending.ts';
 import type { AlertChangeKind } from '../state/lifecycle.ts';
 import { type NotificationLog, readNotificationLog, writeBaseline, writePending } from './pending.ts';
 
@@ -49,7 +49,7 @@ interface AlertOutcome {
 }
 
 /** Runs the pipeline for all alerts of a book; stores the pending notifications and the transitions of the evaluation. */
-export function notifyChannels(book: AlertBook<NotifyContext>): RunAlerts {
+export function notifyChannels(book: AlertBook<NotifyContext>): EvaluationResult {
   const { changes, due } = evaluate(book);
   return { changes, due: due.filter(({ isNew }) => isNew).length };
 }
@@ -187,7 +187,9 @@ class Notifier {
       compose: (revision) =>
         this.#composer.message(alert, { tenantId, evidence: evidence() }, { route, event, revision, notifiedCount }),
       countTenants: () =>
-        periodKey === null ? { tenants: 0, likely: 0, reached: 0 } : countHolding(connection, { rule, periodKey }),
+        periodKey === null
+          ? { tenants: 0, likely: 0, reached: 0 }
+          : countTenantsWithAlert(connection, { rule, periodKey }),
     };
   }
 

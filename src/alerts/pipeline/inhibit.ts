@@ -1,7 +1,7 @@
 import { jumpThreshold } from '../figures/threshold.ts';
 import { isInhibitedBy, systemKind, usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
-import { readSnapshot } from '../state/rule-snapshot.ts';
+import { parseSnapshot } from '../state/rule-snapshot.ts';
 
 /** Returns the id of the alert that inhibits another one; null: none. Only alerts for which `isNotified` is true inhibit. */
 export type Inhibition = (alert: StoredAlert, isNotified: (other: StoredAlert) => boolean) => string | null;
@@ -18,11 +18,11 @@ export function createInhibition(open: readonly StoredAlert[]): Inhibition {
   const faults = holding.filter((alert) => rankOf(alert) > 0);
   const successors = holding.filter(({ rule, level }) => usageKind(rule)?.inhibits === 'new_id' && level === 'likely');
   const successorOf = new Map(
-    successors.map((alert) => [readSnapshot(alert.basis).predecessor?.tenantKey ?? null, alert]),
+    successors.map((alert) => [parseSnapshot(alert.basis).predecessor?.tenantKey ?? null, alert]),
   );
   const standstill = holding.find(({ rule }) => usageKind(rule)?.inhibits === 'metering_stopped');
   const shared = holding.flatMap((cause): SharedGrowth[] => {
-    const growth = usageKind(cause.rule)?.inhibits === 'shared_growth' ? readSnapshot(cause.basis).commonGrowth : null;
+    const growth = usageKind(cause.rule)?.inhibits === 'shared_growth' ? parseSnapshot(cause.basis).commonGrowth : null;
     return growth === null ? [] : [{ cause, growth }];
   });
   const causesOf = (alert: StoredAlert): (StoredAlert | undefined)[] => {
@@ -52,7 +52,7 @@ interface SharedGrowth {
  */
 function accountsFor({ cause, growth }: SharedGrowth, { periodKey, current, basis }: StoredAlert): boolean {
   if (cause.periodKey !== periodKey || current === null) return false;
-  const { built, forecast } = readSnapshot(basis);
+  const { built, forecast } = parseSnapshot(basis);
   if (built === null) return false;
   const expected = forecast !== null && forecast.low > current.credits ? forecast.low : current.credits;
   return expected < jumpThreshold(BigInt(Math.round(Number(built.baseline) * growth)), built);

@@ -1,9 +1,9 @@
 import type { CreditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import type { AlertContext } from '../state/alert-change.ts';
+import type { EvaluationContext } from '../state/alert-change.ts';
 import type { ChannelRoute } from './route.ts';
 
 /** The context of an evaluation that also notifies channels. */
-export interface NotifyContext extends AlertContext {
+export interface NotifyContext extends EvaluationContext {
   runId: string | null;
   /** True while the workspace is being retired: its open alerts end because it is no longer read. */
   ending?: boolean;

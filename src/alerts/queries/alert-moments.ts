@@ -14,29 +14,29 @@ import { MessageComposer } from '../messages/compose.ts';
 import type { Facts, Notification } from '../messages/facts/facts.ts';
 import { previousPeriodOf } from '../messages/notification.ts';
 import { usageKind } from '../rules/rules.ts';
-import { type AlertFigures, figuresOf } from '../state/alert-figures.ts';
+import { type AlertFigures, toAlertFigures } from '../state/alert-figures.ts';
 import { requireAlert } from '../state/alert-store.ts';
-import { readSnapshot } from '../state/rule-snapshot.ts';
+import { parseSnapshot } from '../state/rule-snapshot.ts';
 import type { AlertRow } from './alerts.ts';
 
-/** An alert with all of its figures at one moment. */
+/** An alert as it was, or is, at one moment: its message and all of its figures. */
 export interface AlertMoment {
   at: string;
   notification: Facts & Pick<Notification, 'title' | 'lines' | 'summary'>;
 }
 
 export interface AlertMoments {
-  /** The last notification; null if there was none. */
+  /** The alert as in its last notification; null if there was none. */
   notified: AlertMoment | null;
   /** The alert as of the last complete run. */
   now: AlertMoment;
 }
 
 /**
- * Returns the last notification and the present state of alerts. Their sentences give dates in the time zone. What a
- * workspace's alerts have in common is read once.
+ * Creates a function that returns an alert as last notified and as it is now. Its sentences give dates in `timezone`.
+ * Facts that alerts of a workspace share are read once.
  */
-export function alertMoments(connection: LedgerDb, timezone = UTC): (alert: AlertRow) => AlertMoments {
+export function createAlertMoments(connection: LedgerDb, timezone = UTC): (alert: AlertRow) => AlertMoments {
   const readAtOf = oncePerKey((workspaceKey: number | null) => {
     const isApplied = and(eq(runs.workspaceKey, workspaceKey ?? 0), eq(runs.status, 'applied'));
     const lastRun = query(connection).select({ at: runs.finishedAt }).from(runs).where(isApplied);
@@ -61,7 +61,7 @@ export function alertMoments(connection: LedgerDb, timezone = UTC): (alert: Aler
     const { revision, notifiedCount } = row;
     const place = { route: { channel: '', timezone }, event, revision, notifiedCount } as const;
     const notification = { ...composer.message(read, { tenantId, evidence }, place), state };
-    // The reason of an end was decided once; later figures may differ.
+    // The message about the end gave its reason. Figures have changed since, so a new sentence might contradict it.
     if (event === 'closed' && notified?.notification.type === 'alert.resolved') {
       const { title, lines, summary } = notified.notification;
       return { notified, now: { at, notification: { ...notification, title, lines, summary } } };
@@ -86,14 +86,14 @@ function createComposer(connection: LedgerDb, workspaceId: string | null, at: st
   });
 }
 
-/** Returns the current figures. A compared figure of another month than the previous one is kept as it was stored. */
+/** Returns the current figures. If the alert compares with another month than the previous one, that figure is kept. */
 function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): AlertFigures {
-  const kept = figuresOf(row);
+  const kept = toAlertFigures(row);
   const { rule, periodKey, tenantKey, basis } = row;
   if (periodKey === null || tenantKey === null || usageKind(rule) === null) return kept;
   const read = (key: number) => figuresReader(connection)(key, tenantKey) ?? null;
   const isBeside =
-    previousPeriodOf({ rule, periodKey, built: readSnapshot(basis).built }) === periodOfKey(periodKey - 1);
+    previousPeriodOf({ rule, periodKey, built: parseSnapshot(basis).built }) === periodOfKey(periodKey - 1);
   return {
     ...kept,
     current: read(periodKey) ?? NO_USAGE,
@@ -102,8 +102,8 @@ function figuresNow(connection: LedgerDb, row: typeof alerts.$inferSelect): Aler
 }
 
 /**
- * Reads the latest message about an alert that any channel has or may have. A message about several alerts is read
- * once.
+ * Creates a function that returns the latest message about an alert that any channel has or may have. A message about
+ * several alerts is read once.
  */
 function createLastNotified(connection: LedgerDb): (alertId: string) => AlertMoment | null {
   const lastOf = connection

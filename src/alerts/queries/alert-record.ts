@@ -6,6 +6,7 @@ import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
 import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import type { AlertRow } from './alerts.ts';
 
+/** An alert with its state changes, messages and labels. */
 export interface AlertRecord {
   alert: AlertRow & { rule_version: bigint } & {
     tenant_name: string | null;
@@ -38,13 +39,13 @@ export interface PendingMessage {
   pending_at: string;
   /** When it is sent or retried; null if it was given up. */
   due_at: string | null;
-  /** The message waits to be sent with a group or the daily summary; null if it waits for neither. */
+  /** What the notification waits to be sent with: a group, or the daily summary (`digest`); null: it is sent alone. */
   batch: 'group' | 'digest' | null;
   failures: bigint;
 }
 
-/** Returns the record of one alert. Throws `unknown_alert`. */
-export function alertRecord(connection: LedgerDb, alertId: string): AlertRecord {
+/** Returns an alert with everything that the ledger has recorded about it. Throws `unknown_alert`. */
+export function requireAlertRecord(connection: LedgerDb, alertId: string): AlertRecord {
   const all = (sql: string) => connection.prepare(sql).safeIntegers().all(alertId);
   const [alert] = all(
     `SELECT f.*, a.rule_version FROM finance_alerts f JOIN alerts a USING (alert_id) WHERE f.alert_id = ?`,

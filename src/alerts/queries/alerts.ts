@@ -7,20 +7,20 @@ import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
 import type { Exact } from '../../ledger/store/schema/rows.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { whereClause } from '../../ledger/store/where.ts';
-import { phaseOf } from '../figures/period-phase.ts';
+import { periodPhaseAt } from '../figures/period-phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../messages/evidence.ts';
 import type { StakeMoney } from '../messages/facts/facts.ts';
 import { mutedBy } from '../messages/muted.ts';
 import { readSilences } from '../pipeline/silence.ts';
 import type { FeedbackLabel } from '../state/feedback.ts';
-import { OPEN_ALERTS } from '../state/open-alerts.ts';
-import { readSnapshot } from '../state/rule-snapshot.ts';
+import { NEEDS_ACTION_SQL } from '../state/open-alerts.ts';
+import { parseSnapshot } from '../state/rule-snapshot.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for alerts about a workspace and for system alerts. */
 export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;
 
 export interface AlertFilters {
-  /** `open`: see `OPEN_ALERTS`; `all`: in any state. */
+  /** `open`: alerts that may need action, see `NEEDS_ACTION_SQL`; `all`: alerts in any state. */
   states: readonly AlertState[] | 'open' | 'open or pending' | 'all';
   workspaceId?: string | undefined;
   tenantId?: string | undefined;
@@ -31,16 +31,19 @@ export interface AlertFilters {
 
 export interface ListedAlert extends AlertRow {
   tenant_name: string | null;
-  /** The latest label; null without one. */
+  /** The latest label that a person gave the alert; null without one. */
   feedback: FeedbackLabel | null;
-  /** The difference to the compared figure, in credits; see `stakeSides`. Null for system alerts. */
+  /** The difference that the alert is about, in credits; see `stakeSides`. Null for system alerts. */
   at_stake_credits: bigint | null;
-  /** The price of this difference; null without a rate card for the tenant. */
+  /** The price of `at_stake_credits`; null without a rate card for the tenant. */
   at_stake_money: StakeMoney | null;
 }
 
-/** Returns a function that tells why an alert is muted now. A silence may be newer than the alert's last change. */
-export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
+/**
+ * Creates a function that returns why an alert is muted now; null if it is not. Silences are read again, because one
+ * may be newer than the alert's last change.
+ */
+export function createMutedReason(connection: LedgerDb, nowMs: number): (alert: AlertRow) => string | null {
   const silencesOf = oncePerKey((workspaceId: string | null) => {
     const workspace = workspaceId === null ? undefined : findWorkspace(connection, workspaceId);
     return readSilences(connection, workspace?.workspaceKey ?? null, nowMs);
@@ -62,10 +65,10 @@ export function createMutedNow(connection: LedgerDb, nowMs: number): (alert: Ale
 }
 
 /**
- * Returns alerts, critical ones first: system alerts, then by credits at stake. An inhibited alert follows the one that
- * inhibits it.
+ * Returns the alerts that match the filters. Critical ones come before warnings; among each, system alerts come first,
+ * then those with most credits at stake. An inhibited alert follows the one that inhibits it.
  */
-export function alertRows(
+export function findListedAlerts(
   connection: LedgerDb,
   { states, nowMs, ...filters }: AlertFilters & { nowMs: number },
 ): ListedAlert[] {
@@ -77,7 +80,7 @@ export function alertRows(
     'f.rule': filters.rule,
     'f.severity': filters.severity,
   });
-  const open = { open: OPEN_ALERTS, 'open or pending': `(${OPEN_ALERTS} OR a.state = 'pending')` };
+  const open = { open: NEEDS_ACTION_SQL, 'open or pending': `(${NEEDS_ACTION_SQL} OR a.state = 'pending')` };
   const own = states === 'open' || states === 'open or pending' ? open[states] : '1';
   const rows = connection
     .prepare(
@@ -92,7 +95,7 @@ export function alertRows(
     .safeIntegers()
     .all(...values) as (AlertRow & StoredFacts)[];
   const pricerOf = creditPricers(connection);
-  const mutedNow = createMutedNow(connection, nowMs);
+  const mutedNow = createMutedReason(connection, nowMs);
   const alerts = rows
     .map(({ read_at, basis, ...row }): ListedAlert => {
       const { workspace_id, tenant_id, period } = row;
@@ -123,7 +126,7 @@ function inhibitorOf({ muted_because }: AlertRow, listed: ReadonlySet<string>): 
   return by?.how === 'inhibited' && listed.has(by.id) ? by.id : null;
 }
 
-/** Facts that `finance_alerts` lacks: the time of the last reading, the rule's snapshot at that time, name and label. */
+/** Facts that `finance_alerts` lacks: when the workspace was last read, the rule's snapshot, the tenant's name, the label. */
 interface StoredFacts extends Pick<ListedAlert, 'tenant_name' | 'feedback'> {
   read_at: string | null;
   basis: string | null;
@@ -132,8 +135,8 @@ interface StoredFacts extends Pick<ListedAlert, 'tenant_name' | 'feedback'> {
 function sidesOf(row: AlertRow, { read_at: readAt, basis }: Pick<StoredFacts, 'read_at' | 'basis'>): StakeSides | null {
   const { previous_credits: previous, current_credits: current, threshold } = row;
   if (current === null) return null;
-  const phase = row.period === null || readAt === null ? null : phaseOf(row.period, Date.parse(readAt));
-  const projected = expectedOf({ phase, forecast: readSnapshot(basis).forecast });
+  const phase = row.period === null || readAt === null ? null : periodPhaseAt(row.period, Date.parse(readAt));
+  const projected = expectedOf({ phase, forecast: parseSnapshot(basis).forecast });
   return stakeSides(row.rule as RuleName, {
     previous: previous ?? 0n,
     current,
@@ -142,12 +145,12 @@ function sidesOf(row: AlertRow, { read_at: readAt, basis }: Pick<StoredFacts, 'r
   });
 }
 
-/** System alerts come before alerts about usage. */
+/** Returns the number to sort alerts by. That of a system alert is above that of any alert about usage. */
 function stakeSizeOf({ period, at_stake_credits: credits }: ListedAlert): bigint {
   return period === null ? LARGEST_FIGURE + 1n : (credits ?? 0n);
 }
 
-/** `critical` comes before `warning` alphabetically, too. */
+/** Compares two alerts for sorting. `critical` sorts before `warning`, alphabetically too. */
 function compareAlerts(a: ListedAlert, b: ListedAlert): number {
   const [stakeA, stakeB] = [stakeSizeOf(a), stakeSizeOf(b)];
   if (a.severity !== b.severity) return a.severity < b.severity ? -1 : 1;

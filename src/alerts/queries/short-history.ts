@@ -7,12 +7,12 @@ export interface ShortHistory {
   workspaceId: string;
   /** The first month in the ledger. */
   first: Period;
-  /** The first month that has a whole one before it. */
+  /** The first month for which the month before is complete in the ledger. */
   from: Period;
 }
 
-/** Returns the workspaces with a short history, without retired ones. */
-export function shortHistories(connection: LedgerDb, nowMs: number): ShortHistory[] {
+/** Returns the workspaces that have no month to compare with yet, without retired ones. */
+export function findShortHistories(connection: LedgerDb, nowMs: number): ShortHistory[] {
   const found = connection
     .prepare(
       `SELECT w.workspace_id AS workspaceId, min(p.period) AS first FROM periods p JOIN workspaces w USING (workspace_key)
@@ -25,10 +25,10 @@ export function shortHistories(connection: LedgerDb, nowMs: number): ShortHistor
 }
 
 /**
- * Returns words such as "of ws-1 are seldom sent before 2026-05, and never for new tenants: ..."; null without such a
- * workspace.
+ * Returns the end of a sentence about alerts, such as "of ws-1 are rarely sent before 2026-05, and never for new
+ * tenants: ..."; null if there is no such workspace.
  */
-export function shortHistoryWords(histories: readonly ShortHistory[]): string | null {
+export function describeShortHistories(histories: readonly ShortHistory[]): string | null {
   const [one] = histories;
   if (one === undefined) return null;
   const more = histories.length - 1;

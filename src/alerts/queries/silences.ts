@@ -57,7 +57,7 @@ export interface SilenceFilters {
 }
 
 /** Returns the silences and plans that are active at `now`, or all of them; latest first. */
-export function silenceRows(connection: LedgerDb, { now, all, workspaceId }: SilenceFilters): SilenceRow[] {
+export function findSilences(connection: LedgerDb, { now, all, workspaceId }: SilenceFilters): SilenceRow[] {
   const ofWorkspace = or(isNull(workspaces.workspaceId), eq(workspaces.workspaceId, workspaceId ?? ''));
   return query(connection)
     .select(COLUMNS)
@@ -73,20 +73,22 @@ export function silenceRows(connection: LedgerDb, { now, all, workspaceId }: Sil
     .all();
 }
 
-export interface MutePreview {
-  /** Notifications that the silence would have suppressed. */
+/** The past notifications that a silence would have suppressed. */
+export interface SilencePreview {
+  /** The number of notifications. */
   notifications: number;
+  /** The number of alerts that they were about. */
   alerts: number;
   /** Notifications by rule, the most frequent first. */
   rules: { rule: RuleName; notifications: number }[];
 }
 
-/** Counts the notifications since a moment that a silence would have suppressed. Null: in all workspaces. */
-export function mutePreview(
+/** Counts the notifications since a moment that a silence would have suppressed. A null workspace means all of them. */
+export function previewSilence(
   connection: LedgerDb,
   mute: SilencePattern & { times: TimeIntervals },
   { workspaceId, sinceMs }: { workspaceId: string | null; sinceMs: number },
-): MutePreview {
+): SilencePreview {
   const { silent, change, at, currentCredits: credits } = alertTransitions;
   const { alertId, rule } = alerts;
   const isNotified = and(eq(silent, 0), inArray(change, NOTIFIABLE_CHANGES), gte(at, isoTime(sinceMs)));
@@ -109,9 +111,9 @@ export function mutePreview(
   };
 }
 
-/** Reports whether any tenant matches a pattern in which `*` matches anything. Null: in all workspaces. */
-export function anyTenantFits(connection: LedgerDb, pattern: string, workspaceId: string | null): boolean {
-  // In GLOB these would be wildcards, too.
+/** Reports whether any tenant matches a pattern, in which `*` matches anything. A null workspace means all of them. */
+export function hasMatchingTenant(connection: LedgerDb, pattern: string, workspaceId: string | null): boolean {
+  // `?` and `[` are wildcards in SQLite's GLOB but not in our patterns, so they are escaped.
   const glob = pattern.replace(/[?[]/g, (character) => `[${character}]`);
   const found = query(connection)
     .select()

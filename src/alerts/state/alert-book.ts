@@ -6,18 +6,18 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { tenantIdOf } from '../../ledger/store/subjects.ts';
 import { PACE_CONFIRMATION_MS } from '../forecast/pace.ts';
 import type { Observation } from '../rules/observation.ts';
-import { type AlertChange, type AlertContext, NOTIFIABLE_CHANGES } from './alert-change.ts';
+import { type AlertChange, type EvaluationContext, NOTIFIABLE_CHANGES } from './alert-change.ts';
 import { AlertStore, type StoredAlert, type SubjectNames } from './alert-store.ts';
-import { findBulkPending } from './bulk-pending.ts';
-import { type AlertChangeKind, advance } from './lifecycle.ts';
-import { renderSnapshot } from './rule-snapshot.ts';
+import { createBulkPendingCheck } from './bulk-pending.ts';
+import { type AlertChangeKind, advanceAlert } from './lifecycle.ts';
+import { toSnapshotJson } from './rule-snapshot.ts';
 
 interface DraftTransition {
   alert: StoredAlert;
   change: AlertChangeKind;
 }
 
-/** Stored with a transition: who was notified of it. */
+/** Whether anybody is notified of a transition, and the evidence that the message shows. */
 export interface TransitionOutcome {
   /** Why nobody is notified; null if somebody is. */
   silentBecause: string | null;
@@ -26,14 +26,15 @@ export interface TransitionOutcome {
 
 const transitionInserter = inserter(alertTransitions);
 
-/** A confirmed alert may wait this long for other pending alerts, so that they are notified together. */
+/** A confirmed alert waits at most this long for other pending alerts, so that they are notified together. */
 const MAX_BULK_WAIT_MS = 86_400_000;
 
 /**
- * The alerts of one workspace, or of the ledger itself, during an evaluation. `observe` moves an alert by a rule's
- * result. The transitions are written at the end, with their notification outcome. Used inside one transaction.
+ * The alerts of one workspace, or of the ledger itself, during an evaluation. `observe` changes an alert's state after
+ * a rule's result. `writeTransitions` writes the state changes at the end, each with whether anybody was notified. Used
+ * inside one transaction.
  */
-export class AlertBook<C extends AlertContext = AlertContext> {
+export class AlertBook<C extends EvaluationContext = EvaluationContext> {
   readonly context: C;
   readonly #rows: AlertStore;
   readonly #isBulkPending: (periodKey: number) => boolean;
@@ -45,7 +46,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
   constructor(context: C) {
     this.context = context;
     this.#rows = new AlertStore(context.connection, context.workspaceKey);
-    this.#isBulkPending = findBulkPending(context.connection, context.workspaceKey);
+    this.#isBulkPending = createBulkPendingCheck(context.connection, context.workspaceKey);
   }
 
   open(): StoredAlert[] {
@@ -57,11 +58,11 @@ export class AlertBook<C extends AlertContext = AlertContext> {
     return tenantIdOf(this.context.connection, tenantKey);
   }
 
-  /** Records a rule's result about its subject. Recording the same result twice changes nothing. */
+  /** Records a rule's result about a tenant, a workspace or the ledger. The same result again changes nothing. */
   observe(seen: Observation, stored: StoredAlert | null = this.#rows.find(seen)): void {
     const { nowMs, runKey, seeding, at } = this.context;
     const waits = (level: Level): boolean => stored !== null && this.#waitsForOthers(stored, level);
-    const next = advance(stored, seen.judgement, { nowMs, runKey, seeding, waits });
+    const next = advanceAlert(stored, seen.judgement, { nowMs, runKey, seeding, waits });
     if (next === null) return;
     const { status, change } = next;
     const row = stored ?? this.#rows.insert(seen, this.#names(seen), status, at);
@@ -73,7 +74,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
       current,
       threshold,
       detail: seen.periodKey === null ? (seen.detail ?? row.detail) : seen.detail,
-      basis: renderSnapshot(seen),
+      basis: toSnapshotJson(seen),
     };
     if (change !== null) {
       this.#draft(alert, change);
@@ -94,7 +95,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
     return this.#isBulkPending(periodKey);
   }
 
-  /** Ends an alert whose period is outside the window. */
+  /** Ends an alert because its figures are no longer read. */
   expire(alert: StoredAlert): void {
     const expired: StoredAlert = { ...alert, state: 'expired', clearRunKey: null, pendingSinceMs: null };
     this.#draft(expired, 'expired');
@@ -102,7 +103,7 @@ export class AlertBook<C extends AlertContext = AlertContext> {
     this.#read?.set(alert.alertKey, expired);
   }
 
-  /** Returns the alerts to evaluate in the order of their keys, or those of `only`. */
+  /** Returns the alerts to evaluate, in the order of their keys. `only` selects some of them. */
   toEvaluate(only?: SQL): StoredAlert[] {
     if (only !== undefined) return this.#rows.among(only);
     if (this.#read === null) return this.#rows.toEvaluate();

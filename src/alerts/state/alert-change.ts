@@ -4,6 +4,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { AlertFigures } from './alert-figures.ts';
 import type { AlertChangeKind } from './lifecycle.ts';
 
+/** A state change of an alert in an evaluation. `silent`: nobody was notified, because of `silentBecause`. */
 export interface AlertChange extends AlertFigures {
   alertId: string;
   change: AlertChangeKind;
@@ -16,23 +17,23 @@ export interface AlertChange extends AlertFigures {
   silentBecause: string | null;
 }
 
-/** The result of an evaluation. */
-export interface RunAlerts {
+/** What an evaluation of alerts changed. */
+export interface EvaluationResult {
   changes: AlertChange[];
   /** Number of notifications that became due in the evaluation. */
   due: number;
 }
 
 /** The workspace, run and time of an evaluation. */
-export interface AlertContext {
+export interface EvaluationContext {
   connection: LedgerDb;
-  /** Null for the ledger itself, and so is its id. */
+  /** Null, like `workspaceId`, when the alerts are about the ledger itself. */
   workspaceKey: number | null;
   workspaceId: string | null;
   runKey: number | null;
   /** `run`, `timer`, or the name of a person. */
   actor: string;
-  /** The first sync of a workspace records its alerts without notifying anyone. */
+  /** True in the first sync of a workspace, which records alerts without notifying anyone. */
   seeding: boolean;
   at: string;
   nowMs: number;

@@ -1,6 +1,7 @@
 import type { alerts } from '../../ledger/store/schema/alert-tables.ts';
-import { pair, type UsageFigures } from '../figures/usage-figures.ts';
+import { toUsageFigures, type UsageFigures } from '../figures/usage-figures.ts';
 
+/** The figures that an alert compares, and its limit in credits. */
 export interface AlertFigures {
   previous: UsageFigures | null;
   current: UsageFigures | null;
@@ -15,15 +16,15 @@ type AlertFigureColumns = Pick<
 
 export const NO_FIGURES: AlertFigures = { previous: null, current: null, threshold: null };
 
-export function figuresOf(row: AlertFigureColumns): AlertFigures {
+export function toAlertFigures(row: AlertFigureColumns): AlertFigures {
   return {
-    previous: pair(row.previousCredits, row.previousRequests),
-    current: pair(row.currentCredits, row.currentRequests),
+    previous: toUsageFigures(row.previousCredits, row.previousRequests),
+    current: toUsageFigures(row.currentCredits, row.currentRequests),
     threshold: row.threshold,
   };
 }
 
-export function figureColumns({ previous, current, threshold }: AlertFigures): AlertFigureColumns {
+export function toFigureColumns({ previous, current, threshold }: AlertFigures): AlertFigureColumns {
   return {
     previousCredits: previous?.credits ?? null,
     currentCredits: current?.credits ?? null,

@@ -25,7 +25,7 @@ import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { ensurePeriod } from '../../ledger/store/subjects.ts';
 import type { AlertSubject } from '../rules/observation.ts';
 import { INHIBITING_RULES, RULE_TABLE } from '../rules/rules.ts';
-import { type AlertFigures, figureColumns, figuresOf, NO_FIGURES } from './alert-figures.ts';
+import { type AlertFigures, NO_FIGURES, toAlertFigures, toFigureColumns } from './alert-figures.ts';
 import type { AlertStatus } from './lifecycle.ts';
 
 export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
@@ -43,7 +43,7 @@ export interface StoredAlert extends AlertSubject, AlertStatus, AlertFigures {
   basis: string | null;
 }
 
-/** The names that belong to a subject's keys. */
+/** The ids of a subject's workspace, tenant and period, for its keys; null if it has none. */
 export interface SubjectNames {
   workspaceId: string | null;
   tenantId: string | null;
@@ -54,17 +54,17 @@ export interface SubjectNames {
 const CHANGEABLE_COLUMNS = [
   ...['level', 'severity', 'state', 'firstFiredAt', 'lastChangedAt', 'revision', 'notifiedCount'],
   ...['magnitude', 'pendingSince', 'clearRunKey', 'episode', 'beganAt', 'detail', 'basis'],
-  ...Object.keys(figureColumns(NO_FIGURES)),
+  ...Object.keys(toFigureColumns(NO_FIGURES)),
 ];
 
 type StoredRow = typeof alerts.$inferSelect;
 
-/** Inlined, not bound, because SQLite uses the partial index of open alerts only then. */
-export const isOpenAlert = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams();
+/** SQL condition for open alerts. The states are inlined: SQLite does not use the partial index with bound ones. */
+export const isOpenAlertSql = inArray(alerts.state, OPEN_ALERT_STATES).inlineParams();
 
 const { placeholder } = sql;
 
-/** Condition for a workspace, or with null for the whole ledger. */
+/** SQL condition for the alerts of a workspace. A null key selects those about the ledger itself. */
 const isAlertOfWorkspace = sql`${alerts.workspaceKey} IS ${placeholder('workspaceKey')}`;
 
 const alertOfSubject = prepared((db) =>
@@ -74,7 +74,7 @@ const alertOfSubject = prepared((db) =>
     .where(
       and(
         eq(alerts.rule, placeholder('rule')),
-        // Written exactly like the index, so that SQLite uses it.
+        // SQLite uses the index only if these expressions are written exactly like those of the index.
         sql`coalesce(workspace_key, 0) = coalesce(${placeholder('workspaceKey')}, 0)`,
         sql`coalesce(period_key, 0) = coalesce(${placeholder('periodKey')}, 0)`,
         sql`coalesce(tenant_key, 0) = coalesce(${placeholder('tenantKey')}, 0)`,
@@ -95,7 +95,7 @@ const inhibitingAlerts = prepared((db) => {
   return db
     .select()
     .from(alerts)
-    .where(and(isAlertOfWorkspace, isOpenAlert, mayExplain))
+    .where(and(isAlertOfWorkspace, isOpenAlertSql, mayExplain))
     .orderBy(asc(alerts.alertKey));
 });
 
@@ -110,7 +110,7 @@ const insertAlert = prepared((db) =>
     .returning(),
 );
 
-/** Only the changed columns are set, because a trigger computes a digest whenever a guarded column is set. */
+/** Updates only the changed columns, because a trigger computes a digest whenever a column that it guards is set. */
 const updateOf = perConnection((connection) =>
   oncePerKey((columns: string) =>
     query(connection)
@@ -121,14 +121,14 @@ const updateOf = perConnection((connection) =>
   ),
 );
 
-/** Open alerts, alerts with an open notification, and alerts with something due. */
+/** Selects open alerts, alerts whose end a channel was not notified of, and alerts with a due decision or message. */
 const alertsToEvaluate = prepared((db) => {
   const isNotifiedOrDue = sql`EXISTS (
     SELECT 1 FROM alert_notified n WHERE n.alert_key = ${alerts.alertKey} AND (n.open = 1 OR n.due_at IS NOT NULL))`;
   return db
     .select()
     .from(alerts)
-    .where(and(isAlertOfWorkspace, or(isOpenAlert, isNotifiedOrDue)))
+    .where(and(isAlertOfWorkspace, or(isOpenAlertSql, isNotifiedOrDue)))
     .orderBy(asc(alerts.alertKey));
 });
 
@@ -166,7 +166,7 @@ export class AlertStore {
     const { rule, periodKey, tenantKey, cause = null } = subject;
     const { level, severity, state } = status;
     const place = names.workspaceId ?? ledgerId(this.#connection);
-    // An alert that a tenant stopped may be about a month without records.
+    // The alert of a stopped tenant may be about a month without records, so the ledger may not have the period yet.
     if (periodKey !== null) ensurePeriod(this.#connection, periodKey);
     const row = insertAlert(this.#connection).get({
       alertId: alertIdOf(subject, place, names),
@@ -184,7 +184,7 @@ export class AlertStore {
     return { ...toAlert(row), ...status };
   }
 
-  /** Writes the changed columns; null: all of them. */
+  /** Writes the columns that differ from `stored`; if that is null, all of them. */
   write(alert: StoredAlert, stored: StoredAlert | null): void {
     const [row, before] = [alertRowOf(alert), stored && alertRowOf(stored)];
     const changed = CHANGEABLE_COLUMNS.filter((column) => before === null || row[column] !== before[column]);
@@ -194,7 +194,7 @@ export class AlertStore {
   }
 }
 
-/** Throws `unknown_alert`. */
+/** Returns the row of an alert. Throws `unknown_alert`. */
 export function requireAlert(connection: LedgerDb, alertId: string): typeof alerts.$inferSelect {
   const alert = alertById(connection).get({ alertId });
   if (alert !== undefined) return alert;
@@ -203,7 +203,7 @@ export function requireAlert(connection: LedgerDb, alertId: string): typeof aler
   });
 }
 
-/** Returns the alert of an id, or all alerts of a message such as a group. Throws `unknown_alert`. */
+/** Returns the alert with an id, or, for the id of a message, all of its alerts. Throws `unknown_alert`. */
 export function requireAlerts(connection: LedgerDb, id: string): (typeof alerts.$inferSelect)[] {
   if (!id.startsWith('msg_')) return [requireAlert(connection, id)];
   const members = query(connection)
@@ -225,7 +225,7 @@ export function systemAlertId(connection: LedgerDb, rule: StoredAlert['rule'], c
   return alertIdOf({ rule, cause, periodKey: null, tenantKey: null }, ledgerId(connection), names);
 }
 
-/** Gives the alerts about the ledger itself new ids, derived from the ledger's present id. */
+/** Gives the alerts about the ledger itself new ids, after the ledger's id has changed. */
 export function renameSystemAlerts(connection: LedgerDb): void {
   const db = query(connection);
   const place = ledgerId(connection);
@@ -250,9 +250,9 @@ export function shortHash(text: string, characters: number): string {
 
 function alertRowOf(alert: StoredAlert): Record<string, unknown> {
   const pendingSince = alert.pendingSinceMs === null ? null : new Date(alert.pendingSinceMs).toISOString();
-  return { ...alert, ...figureColumns(alert), pendingSince };
+  return { ...alert, ...toFigureColumns(alert), pendingSince };
 }
 
 function toAlert({ pendingSince, ...row }: StoredRow): StoredAlert {
-  return { ...row, ...figuresOf(row), pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince) };
+  return { ...row, ...toAlertFigures(row), pendingSinceMs: pendingSince === null ? null : Date.parse(pendingSince) };
 }

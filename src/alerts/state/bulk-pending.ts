@@ -16,7 +16,7 @@ import {
   sql,
 } from '../../ledger/store/schema/drizzle.ts';
 import { tenantUsage } from '../../ledger/store/schema/run-tables.ts';
-import { isOpenAlert } from './alert-store.ts';
+import { isOpenAlertSql } from './alert-store.ts';
 
 /** Numbers of tenants in a month for which a rule holds. */
 export interface TenantCounts {
@@ -28,14 +28,14 @@ export interface TenantCounts {
   reached: number;
 }
 
-/** Fewer pending tenants than this never wait for each other. */
+/** Pending alerts of fewer tenants than this do not wait for each other. */
 const MIN_BULK_TENANTS = 5;
-/** Pending tenants wait for each other if they are more than one in this many tenants. */
+/** Pending alerts wait for each other if more than one in this many tenants has one. */
 const BULK_SHARE_DIVISOR = 20;
 
 const pendingCounts = prepared((db) => {
   const { periodKey, tenantKey, state } = alerts;
-  const isOfWorkspace = and(eq(alerts.workspaceKey, sql.placeholder('workspaceKey')), isOpenAlert);
+  const isOfWorkspace = and(eq(alerts.workspaceKey, sql.placeholder('workspaceKey')), isOpenAlertSql);
   const pending = db.select({ periodKey, pending: count() }).from(alerts);
   return pending
     .where(and(isOfWorkspace, eq(state, 'pending'), isNotNull(tenantKey)))
@@ -44,20 +44,23 @@ const pendingCounts = prepared((db) => {
 });
 
 /**
- * Returns a function that reports whether many alerts of a period await confirmation. The counts are taken now, before a run
- * changes any alert, so that the order of evaluation makes no difference.
+ * Returns a function that reports whether many alerts of a period await confirmation. Alerts are counted now, before a
+ * run changes any, so that the order of evaluation makes no difference.
  */
-export function findBulkPending(connection: LedgerDb, workspaceKey: number | null): (periodKey: number) => boolean {
+export function createBulkPendingCheck(
+  connection: LedgerDb,
+  workspaceKey: number | null,
+): (periodKey: number) => boolean {
   const counts = pendingCounts(connection).all({ workspaceKey });
   const pendingIn = new Map(counts.map(({ periodKey, pending }) => [periodKey, pending]));
   return oncePerKey((periodKey) => {
     const pending = pendingIn.get(periodKey);
-    return pending !== undefined && pending * BULK_SHARE_DIVISOR > countMonthTenants(connection, periodKey);
+    return pending !== undefined && pending * BULK_SHARE_DIVISOR > countTenantsOfMonth(connection, periodKey);
   });
 }
 
-/** Counts the tenants of a period: those with credits in the previous period, or those with a record, whichever are more. */
-export function countMonthTenants(connection: LedgerDb, periodKey: number): number {
+/** Counts the tenants with a record in a period, or those with credits in the previous one, whichever are more. */
+export function countTenantsOfMonth(connection: LedgerDb, periodKey: number): number {
   const countIn = (key: number, condition?: SQL) =>
     query(connection)
       .select({ tenants: count() })
@@ -74,12 +77,12 @@ const holdingCounts = prepared((db) => {
   return holding.where(and(isOfRule, isNotNull(tenantKey), inArray(state, ['firing', 'acknowledged']))).groupBy(sql`1`);
 });
 
-/** Counts the tenants of a period for which a rule holds. */
-export function countHolding(
+/** Counts the tenants of a period with a firing or acknowledged alert of a rule. */
+export function countTenantsWithAlert(
   connection: LedgerDb,
   { rule, periodKey }: { rule: RuleName; periodKey: number },
 ): TenantCounts {
   const rows = holdingCounts(connection).all({ rule, periodKey });
   const countOf = (likely: number) => rows.find((row) => Number(row.likely) === likely)?.count ?? 0;
-  return { tenants: countMonthTenants(connection, periodKey), likely: countOf(1), reached: countOf(0) };
+  return { tenants: countTenantsOfMonth(connection, periodKey), likely: countOf(1), reached: countOf(0) };
 }

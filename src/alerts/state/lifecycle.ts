@@ -25,29 +25,31 @@ export interface AlertStatus {
   state: AlertState;
   level: Level;
   severity: Severity;
-  /** The present size of the condition. For a bit mask: all facts that held since the alert fired. */
+  /** The present size of the condition. If it is a bit mask of facts: all that held since the alert fired. */
   magnitude: bigint | null;
-  /** How often the condition has begun to hold, and when it began last. */
+  /** How often the condition has begun to hold. */
   episode: number;
+  /** When the condition began to hold last, ISO-8601 UTC; null if it never did. */
   beganAt: string | null;
   pendingSinceMs: number | null;
-  /** The run that first found the cause gone. */
+  /** The run that first found that the condition no longer holds; null while it holds. */
   clearRunKey: number | null;
 }
 
-/** When an alert is judged, and in which run. */
+/** The time and run of a rule's result, and what else decides the alert's next state. */
 export interface LifecycleContext {
   nowMs: number;
   runKey: number | null;
-  /** True in the first sync of a workspace: its findings are old, so none has to be confirmed. */
+  /** True in the first sync of a workspace. Its alerts fire without confirmation, because what they report is old. */
   seeding: boolean;
-  /** Reports whether an alert waits for others, to be notified together with them. */
+  /** Reports whether an alert that is confirmed stays pending, to be notified together with others. */
   waits: (level: Level) => boolean;
 }
 
-export interface Advance {
+/** An alert's status after a rule's result. */
+export interface AlertAdvance {
   status: AlertStatus;
-  /** The transition; null if there is none. */
+  /** The kind of state change; null if there is none. */
   change: AlertChangeKind | null;
 }
 
@@ -63,10 +65,14 @@ const NEVER: AlertStatus = {
 };
 
 /**
- * Moves an alert by the result of its rule; `null` is a missing alert. A second result in the same run changes nothing.
- * Returns null if no alert exists or begins.
+ * Returns an alert's status after a result of its rule. A null status means that the alert does not exist yet. Returns
+ * null if there is no open alert and none begins. A second result in the same run changes nothing.
  */
-export function advance(status: AlertStatus | null, judgement: Judgement, context: LifecycleContext): Advance | null {
+export function advanceAlert(
+  status: AlertStatus | null,
+  judgement: Judgement,
+  context: LifecycleContext,
+): AlertAdvance | null {
   const open = status !== null && OPEN_ALERT_STATES.includes(status.state);
   if (!open) return judgement.verdict === 'holds' ? begin(status ?? NEVER, judgement.finding, context) : null;
   if (status.state === 'pending') return advancePending(status, judgement, context);
@@ -83,17 +89,17 @@ export function advance(status: AlertStatus | null, judgement: Judgement, contex
   return unchanged({ ...status, clearRunKey: context.runKey });
 }
 
-function begin(status: AlertStatus, finding: Finding, context: LifecycleContext): Advance {
+function begin(status: AlertStatus, finding: Finding, context: LifecycleContext): AlertAdvance {
   if (context.seeding || finding.confirmAfterMs === null) return fired(status, finding, context);
   const { level, severity, magnitude } = finding;
   const pending = { ...status, state: 'pending' as const, level, severity, magnitude, clearRunKey: null };
   return { status: { ...pending, pendingSinceMs: context.nowMs }, change: 'pending' };
 }
 
-function advancePending(status: AlertStatus, judgement: Judgement, context: LifecycleContext): Advance {
+function advancePending(status: AlertStatus, judgement: Judgement, context: LifecycleContext): AlertAdvance {
   if (judgement.verdict === 'between' && judgement.inconclusive) return unchanged(status);
   if (judgement.verdict !== 'holds') {
-    // If the alert fired in an earlier episode, it returns to that end.
+    // An alert that fired in an earlier episode is resolved again, as before this one.
     const state = status.episode > 0 ? ('resolved' as const) : ('expired' as const);
     return { status: { ...status, state, pendingSinceMs: null }, change: 'expired' };
   }
@@ -106,12 +112,16 @@ function advancePending(status: AlertStatus, judgement: Judgement, context: Life
   return unchanged({ ...status, level, severity, magnitude, pendingSinceMs });
 }
 
-function fired(status: AlertStatus, { level, severity, magnitude }: Finding, { nowMs }: LifecycleContext): Advance {
+function fired(
+  status: AlertStatus,
+  { level, severity, magnitude }: Finding,
+  { nowMs }: LifecycleContext,
+): AlertAdvance {
   const began = { episode: status.episode + 1, beganAt: isoTime(nowMs), pendingSinceMs: null, clearRunKey: null };
   return { status: { ...began, state: 'firing', level, severity, magnitude }, change: 'fired' };
 }
 
-function advanceFiring(status: AlertStatus, finding: Finding): Advance {
+function advanceFiring(status: AlertStatus, finding: Finding): AlertAdvance {
   const { level, severity, isBitMask } = finding;
   const steps = LEVEL_RANK[level] - LEVEL_RANK[status.level];
   // A settled alert stays settled, even if a clock was set back.
@@ -123,6 +133,6 @@ function advanceFiring(status: AlertStatus, finding: Finding): Advance {
   return steps > 0 ? { status: { ...now, state: 'firing' }, change: 'escalated' } : { status: now, change: 'eased' };
 }
 
-function unchanged(status: AlertStatus): Advance {
+function unchanged(status: AlertStatus): AlertAdvance {
   return { status, change: null };
 }

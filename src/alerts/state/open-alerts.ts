@@ -2,11 +2,11 @@ import { OPEN_ALERT_STATES_SQL } from '../../core/text/alert-words.ts';
 import { isReadElsewhereSql } from '../../ledger/journal/retired-workspaces.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** A settled alert is on record only, once its workspace was read again more than this many days later. */
+/** A settled alert needs no action once its workspace was read again more than this many days after it settled. */
 const SETTLED_DAYS = 7;
 
 /**
- * A warning about a limit passed within its month is on record once that month is over, because nobody can slow the growth
+ * SQL condition for warnings about a limit that was passed within a month that is now over: nobody can slow that growth
  * any more. A critical alert becomes a warning when its month settles.
  */
 const IS_PAST_GROWTH = `a.severity = 'warning' AND a.current_credits >= a.threshold AND EXISTS (
@@ -20,7 +20,7 @@ const IS_PAST_GROWTH = `a.severity = 'warning' AND a.current_credits >= a.thresh
  * that is over, unchanged baselines of the first sync, alerts with the feedback `false` until they begin again, and
  * alerts of a workspace that another ledger reads.
  */
-export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
+export const NEEDS_ACTION_SQL = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = 'firing' OR (a.state = 'acknowledged' AND NOT EXISTS (
   SELECT 1 FROM periods s WHERE s.period_key = a.period_key AND s.final_run_key IS NOT NULL)))
   AND NOT (a.level = 'settled' AND EXISTS (SELECT 1 FROM runs r WHERE r.workspace_key = a.workspace_key
     AND r.applied_seq IS NOT NULL AND r.finished_at > strftime('%Y-%m-%dT%H:%M:%fZ', a.last_changed_at, '+${SETTLED_DAYS} days')))
@@ -31,6 +31,7 @@ export const OPEN_ALERTS = `a.state IN ${OPEN_ALERT_STATES_SQL} AND (a.state = '
     WHERE f.alert_key = a.alert_key ORDER BY f.feedback_key DESC LIMIT 1), 1)
   AND NOT ${isReadElsewhereSql('a.workspace_key')}`;
 
+/** The number of alerts with the same workspace, rule, severity and state. */
 export interface AlertCount {
   /** Null for the ledger as a whole. */
   workspaceId: string | null;
@@ -40,16 +41,17 @@ export interface AlertCount {
   count: number;
 }
 
-export function sumOpen(counts: readonly AlertCount[]): number {
+/** Adds up counts of alerts, without the pending ones. */
+export function countOpenAlerts(counts: readonly AlertCount[]): number {
   return counts.reduce((sum, { state, count }) => (state === 'pending' ? sum : sum + count), 0);
 }
 
-/** Counts open and pending alerts by workspace, rule, severity and state. */
+/** Counts alerts that need action, and pending ones, by workspace, rule, severity and state. */
 export function countAlerts(connection: LedgerDb): AlertCount[] {
   return connection
     .prepare(
       `SELECT w.workspace_id AS workspaceId, a.rule || coalesce(':' || a.cause, '') AS rule, a.severity, a.state, count(*) AS count
-       FROM alerts a LEFT JOIN workspaces w USING (workspace_key) WHERE (${OPEN_ALERTS}) OR a.state = 'pending' GROUP BY 1, 2, 3, 4`,
+       FROM alerts a LEFT JOIN workspaces w USING (workspace_key) WHERE (${NEEDS_ACTION_SQL}) OR a.state = 'pending' GROUP BY 1, 2, 3, 4`,
     )
     .all() as AlertCount[];
 }

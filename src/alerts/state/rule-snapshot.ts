@@ -7,13 +7,14 @@ type Basis = Pick<Observation, 'built' | 'forecast' | 'predecessor' | 'commonGro
 const NO_SNAPSHOT: Basis = { built: null, forecast: null, predecessor: null, commonGrowth: null };
 
 /**
- * Cache of parsed snapshots. A run reads the same ones again for each alert that may be inhibited, and parsing is
- * slow.
+ * Cache of parsed snapshots by their JSON. A run reads the snapshot of an inhibiting alert again for each alert that it
+ * may inhibit, and parsing is slow.
  */
 const rendered = new Map<string, Basis>();
 const MAX_CACHED = 1000;
 
-export function renderSnapshot({ built, forecast, predecessor, commonGrowth }: Basis): string | null {
+/** Converts the snapshot to JSON; null if it contains no facts. */
+export function toSnapshotJson({ built, forecast, predecessor, commonGrowth }: Basis): string | null {
   if (built === null && forecast === null && predecessor === null) return null;
   const basis = { built, forecast, predecessor, commonGrowth };
   const text = stringifyExact(basis);
@@ -22,8 +23,8 @@ export function renderSnapshot({ built, forecast, predecessor, commonGrowth }: B
   return text;
 }
 
-/** Whole numbers are bigints in exact JSON. */
-export function readSnapshot(text: string | null): Basis {
+/** Parses a stored snapshot. Exact JSON makes whole numbers bigints, so some are converted to numbers. */
+export function parseSnapshot(text: string | null): Basis {
   if (text === null) return NO_SNAPSHOT;
   const known = rendered.get(text);
   if (known !== undefined) return known;

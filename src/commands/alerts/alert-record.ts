@@ -3,15 +3,15 @@ import { alertFacts } from '../../alerts/messages/fact-list.ts';
 import type { Evidence, Facts } from '../../alerts/messages/facts/facts.ts';
 import { mutedWords, nextCommandWhenMuted } from '../../alerts/messages/muted.ts';
 import { nextCommands } from '../../alerts/messages/next-commands.ts';
-import { type AlertMoments, alertMoments } from '../../alerts/queries/alert-moments.ts';
+import { type AlertMoments, createAlertMoments } from '../../alerts/queries/alert-moments.ts';
 import {
   type AlertMessage,
   type AlertRecord,
-  alertRecord,
   type PendingMessage,
+  requireAlertRecord,
 } from '../../alerts/queries/alert-record.ts';
-import { createMutedNow } from '../../alerts/queries/alerts.ts';
-import { shortHistories, shortHistoryWords } from '../../alerts/queries/short-history.ts';
+import { createMutedReason } from '../../alerts/queries/alerts.ts';
+import { describeShortHistories, findShortHistories } from '../../alerts/queries/short-history.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
@@ -45,9 +45,9 @@ export function showCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         if (cli.json) return cli.printJson(await showAlert.run(scopeOf(context), { alert_id: id }));
         const { connection } = context.reader();
-        const record = alertRecord(connection, id);
-        const because = createMutedNow(connection, context.clock.now())(record.alert);
-        const head = alertHead(record, alertMoments(connection)(record.alert), { ...cli.tableOptions, because });
+        const record = requireAlertRecord(connection, id);
+        const because = createMutedReason(connection, context.clock.now())(record.alert);
+        const head = alertHead(record, createAlertMoments(connection)(record.alert), { ...cli.tableOptions, because });
         for (const line of head) cli.print(line);
         cli.print('');
         cli.print(
@@ -98,9 +98,9 @@ export function explainCommand(cli: CliContext): CliCommand {
       cli.withContext(async (context) => {
         if (cli.json) return cli.printJson(await explainAlert.run(scopeOf(context), { alert_id: id }));
         const { connection } = context.reader();
-        const record = alertRecord(connection, id);
-        const moments = alertMoments(connection)(record.alert);
-        const because = createMutedNow(connection, context.clock.now())(record.alert);
+        const record = requireAlertRecord(connection, id);
+        const moments = createAlertMoments(connection)(record.alert);
+        const because = createMutedReason(connection, context.clock.now())(record.alert);
         const sections = [
           alertHead(record, moments, { ...cli.tableOptions, because }),
           alertFactLines(moments, cli.tableOptions),
@@ -126,8 +126,8 @@ function shortHistoryLines(
   nowMs: number,
   { width }: TableOptions,
 ): string[] {
-  const words = shortHistoryWords(
-    shortHistories(connection, nowMs).filter((history) => history.workspaceId === workspaceId),
+  const words = describeShortHistories(
+    findShortHistories(connection, nowMs).filter((history) => history.workspaceId === workspaceId),
   );
   return words === null ? [] : proseLines(`jumps ${inertText(words)}`, width);
 }

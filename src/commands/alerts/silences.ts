@@ -1,4 +1,4 @@
-import type { MutePreview, SilenceRow } from '../../alerts/queries/silences.ts';
+import type { SilencePreview, SilenceRow } from '../../alerts/queries/silences.ts';
 import { formatMinute } from '../../core/date-time.ts';
 import { UsageError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
@@ -139,7 +139,7 @@ async function mute(
   });
 }
 
-function previewWords({ notifications, alerts, rules }: MutePreview): string {
+function previewWords({ notifications, alerts, rules }: SilencePreview): string {
   if (notifications === 0) return 'nothing';
   const byRule = rules.map((each) => `${formatInteger(each.notifications)} ${each.rule}`).join(', ');
   return `${counted(notifications, 'notification')} of ${counted(alerts, 'alert')} (${byRule})`;

@@ -1,5 +1,5 @@
 import type { FailingChannel } from '../../alerts/outbox/failing-channels.ts';
-import { shortHistoryWords } from '../../alerts/queries/short-history.ts';
+import { describeShortHistories } from '../../alerts/queries/short-history.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
 import { sortWorstFirst, type WorkspaceLine, type WorkspaceState } from '../../freshness/workspace-status.ts';
@@ -81,7 +81,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
   const skippedMonths = describeSkipped(skipped);
   const sorted = sortWorstFirst(workspaces);
   const shown = sorted.slice(0, options.limit);
-  const noJumpsYet = shortHistoryWords(
+  const noJumpsYet = describeShortHistories(
     short.filter(({ workspaceId }) => shown.some(({ workspace_id }) => workspace_id === workspaceId)),
   );
   const wide = isWide(options.width);

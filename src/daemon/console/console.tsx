@@ -1,6 +1,6 @@
 import multipart from '@fastify/multipart';
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
+import { countAlerts, countOpenAlerts } from '../../alerts/state/open-alerts.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import type { Role } from '../../core/text/roles.ts';
 import type { Actor, Scope } from '../../operations/operation.ts';
@@ -110,7 +110,7 @@ function visitOf(request: FastifyRequest, { context, version }: ConsoleOptions):
     session.notice = null;
     session.draft = null;
   }
-  const openAlerts = sumOpen(countAlerts(context.reader().connection));
+  const openAlerts = countOpenAlerts(countAlerts(context.reader().connection));
   const configuredZone = context.config.timezone;
   const timezone = zoneOf(request, configuredZone);
   const path = request.method === 'GET' ? request.url : '/';

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import { countAlerts, sumOpen } from '../../alerts/state/open-alerts.ts';
+import { countAlerts, countOpenAlerts } from '../../alerts/state/open-alerts.ts';
 import type { Config } from '../../config/types.ts';
 import { type CronSchedule, scheduleText } from '../../core/cron.ts';
 import { summarizeError } from '../../core/errors.ts';
@@ -89,7 +89,7 @@ export function createHealthProbe(
       const counts = countAlerts(connection);
       return SEVERITIES.map((severity) => ({
         severity,
-        count: sumOpen(counts.filter((each) => each.severity === severity)),
+        count: countOpenAlerts(counts.filter((each) => each.severity === severity)),
       }));
     },
     outbox: () => outboxCounts(connection),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
 import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -34,7 +34,7 @@ export const acknowledgeAlert = change({
     });
     const document = alertId.startsWith('msg_')
       ? { notification_id: alertId, by, acknowledged }
-      : { ...alertRecord(scope.connection, alertId) };
+      : { ...requireAlertRecord(scope.connection, alertId) };
     return { applied: true, document, notes: [] };
   },
 });
@@ -47,7 +47,7 @@ function isRepeated(error: unknown): boolean {
 function acknowledgedBy(connection: LedgerDb, id: string, by: string): string[] | null {
   const alertIds = requireAlerts(connection, id).map(({ alertId }) => alertId);
   const isOwn = alertIds.every((alertId) => {
-    const { alert, transitions } = alertRecord(connection, alertId);
+    const { alert, transitions } = requireAlertRecord(connection, alertId);
     const last = transitions.at(-1);
     return alert.state === 'acknowledged' && last?.change === 'acknowledged' && last.actor === by;
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SilenceRequest } from '../../alerts/actions.ts';
-import { alertRecord } from '../../alerts/queries/alert-record.ts';
-import { anyTenantFits, mutePreview } from '../../alerts/queries/silences.ts';
+import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
+import { hasMatchingTenant, previewSilence } from '../../alerts/queries/silences.ts';
 import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import type { Config } from '../../config/types.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -111,8 +111,8 @@ async function mute(
   const span = { kind, begins: beginsMs === null ? null : isoTime(beginsMs), until: isoTime(untilMs) };
   if (ids.length > 1) return { applied: true, document: { silence_ids: ids, ...span }, notes: [] };
   const sinceMs = nowMs - PREVIEW_DAYS * DAY_MS;
-  const muted = mutePreview(connection, request, { workspaceId, sinceMs });
-  const notes = anyTenantFits(connection, tenant, workspaceId)
+  const muted = previewSilence(connection, request, { workspaceId, sinceMs });
+  const notes = hasMatchingTenant(connection, tenant, workspaceId)
     ? []
     : [`warning: no tenant matches ${JSON.stringify(tenant)}, so nothing is muted yet`];
   return { applied: true, document: { silence_id: silenceId, ...span, last_90_days: muted }, notes };
@@ -129,7 +129,9 @@ interface MutedSubject {
 /** Returns the distinct subjects of the alerts behind an id; a single null without an id. */
 function mutedSubjects(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
-  const subjects = requireAlerts(connection, alertId).map((alert) => alertRecord(connection, alert.alertId).alert);
+  const subjects = requireAlerts(connection, alertId).map(
+    (alert) => requireAlertRecord(connection, alert.alertId).alert,
+  );
   const subjectOf = ({ workspace_id, rule, cause, tenant_id, period }: MutedSubject): string =>
     JSON.stringify([workspace_id, rule, cause, tenant_id, period]);
   return [...new Map(subjects.map((subject) => [subjectOf(subject), subject])).values()];

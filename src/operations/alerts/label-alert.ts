@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { muteCommand } from '../../alerts/messages/next-commands.ts';
 import { quietSetting } from '../../alerts/messages/quiet-setting.ts';
-import { alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { createAlertMoments } from '../../alerts/queries/alert-moments.ts';
+import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
 import { FEEDBACK_LABELS } from '../../alerts/state/feedback.ts';
 import { actorText, change } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
@@ -38,7 +38,7 @@ export const labelAlert = change({
     if (alertId.startsWith('msg_')) {
       return { applied: true, document: { notification_id: alertId, label, by, alerts }, notes: [] };
     }
-    const { notification } = alertMoments(connection)(alertRecord(connection, alertId).alert).now;
+    const { notification } = createAlertMoments(connection)(requireAlertRecord(connection, alertId).alert).now;
     const document = {
       alert_id: alertId,
       label,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Facts } from '../../alerts/messages/facts/facts.ts';
 import { isOfMonthEnd } from '../../alerts/messages/sentence.ts';
-import { alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { type AlertFilters, alertRows, type ListedAlert } from '../../alerts/queries/alerts.ts';
+import { createAlertMoments } from '../../alerts/queries/alert-moments.ts';
+import { type AlertFilters, findListedAlerts, type ListedAlert } from '../../alerts/queries/alerts.ts';
 import { FEEDBACK_LABELS } from '../../alerts/state/feedback.ts';
 import { InputError } from '../../core/errors.ts';
 import { ALERT_STATES, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
@@ -71,7 +71,7 @@ export const listAlerts = list({
     requireKnownWorkspace(scope, workspace);
     const listed = listedStates(wanted);
     const { connection, context } = scope;
-    const matching = alertRows(connection, {
+    const matching = findListedAlerts(connection, {
       states: listed,
       nowMs: context.clock.now(),
       workspaceId: workspace,
@@ -80,7 +80,7 @@ export const listAlerts = list({
       rule,
       severity,
     });
-    const momentsOf = alertMoments(connection);
+    const momentsOf = createAlertMoments(connection);
     const rows = function* (): Generator<SummarizedAlert> {
       // Summarized one by one while the caller reads: many alerts take seconds.
       for (const alert of alertsAfter(matching, page)) {

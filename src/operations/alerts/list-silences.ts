@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type SilenceRow, silenceRows } from '../../alerts/queries/silences.ts';
+import { findSilences, type SilenceRow } from '../../alerts/queries/silences.ts';
 import { isoTime } from '../../core/clock.ts';
 import { WORKSPACE_FILTER } from '../filters.ts';
 import { list, type RowKey, rowsAfter } from '../operation.ts';
@@ -51,7 +51,7 @@ export const listSilences = list({
     const now = isoTime(scope.context.clock.now());
     return {
       head: {},
-      rows: rowsAfter(silenceRows(scope.connection, { now, all, workspaceId: workspace }), keyOf, page),
+      rows: rowsAfter(findSilences(scope.connection, { now, all, workspaceId: workspace }), keyOf, page),
     };
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type AlertMoment, alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { alertRecord } from '../../alerts/queries/alert-record.ts';
+import { type AlertMoment, createAlertMoments } from '../../alerts/queries/alert-moments.ts';
+import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
 import { document } from '../operation.ts';
 import { idText } from '../schemas.ts';
 import { alertSchema } from './alert-schemas.ts';
@@ -29,7 +29,7 @@ export const showAlert = document({
   output: z.looseObject(alertRecordShape),
   http: { method: 'GET', path: '/alerts/{alert_id}' },
   command: 'alerts show',
-  run: ({ connection }, { alert_id }) => ({ ...alertRecord(connection, alert_id) }),
+  run: ({ connection }, { alert_id }) => ({ ...requireAlertRecord(connection, alert_id) }),
 });
 
 const moment = z.looseObject({
@@ -54,8 +54,8 @@ export const explainAlert = document({
   http: { method: 'GET', path: '/alerts/{alert_id}/explanation' },
   command: 'alerts explain',
   run({ connection }, { alert_id }) {
-    const { alert } = alertRecord(connection, alert_id);
-    const { notified, now } = alertMoments(connection)(alert);
+    const { alert } = requireAlertRecord(connection, alert_id);
+    const { notified, now } = createAlertMoments(connection)(alert);
     return { alert, notified: momentDocument(notified), now: momentDocument(now) };
   },
 });

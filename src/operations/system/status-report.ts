@@ -1,6 +1,6 @@
 import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
 import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
-import { type ShortHistory, shortHistories } from '../../alerts/queries/short-history.ts';
+import { findShortHistories, type ShortHistory } from '../../alerts/queries/short-history.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { createSlotHistory } from '../../freshness/schedules.ts';
@@ -73,7 +73,7 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
     skipped: skippedMonths(connection).filter(
       (month) => workspaceId === undefined || month.workspaceId === workspaceId,
     ),
-    short: shortHistories(connection, nowMs).filter(({ workspaceId: id }) =>
+    short: findShortHistories(connection, nowMs).filter(({ workspaceId: id }) =>
       workspaces.some(({ workspace_id, configured }) => configured && workspace_id === id),
     ),
     publish: await readPublishStatus(scope),

@@ -1,7 +1,7 @@
 import { localSummary } from '../../alerts/messages/facts/phrases.ts';
 import { mutedWords } from '../../alerts/messages/muted.ts';
-import { alertMoments } from '../../alerts/queries/alert-moments.ts';
-import { alertRows } from '../../alerts/queries/alerts.ts';
+import { createAlertMoments } from '../../alerts/queries/alert-moments.ts';
+import { findListedAlerts } from '../../alerts/queries/alerts.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, desc, eq, isNotNull, query } from '../../ledger/store/schema/drizzle.ts';
@@ -49,9 +49,9 @@ export function openAlerts(
   { timezone, ...subject }: { workspaceId: string; tenantId?: string; nowMs: number; timezone: string },
   limit: number,
 ): PageAlerts {
-  const open = alertRows(connection, { states: 'open', ...subject });
+  const open = findListedAlerts(connection, { states: 'open', ...subject });
   const rows = open.filter(({ rule }) => subject.tenantId === undefined || rule !== 'margin');
-  const momentsOf = alertMoments(connection, timezone);
+  const momentsOf = createAlertMoments(connection, timezone);
   const alerts = rows.slice(0, limit).map((alert): AlertSentence => {
     return {
       severity: alert.severity,

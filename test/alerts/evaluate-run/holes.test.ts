@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { alertRows } from '../../../src/alerts/queries/alerts.ts';
+import { findListedAlerts } from '../../../src/alerts/queries/alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { notifications } from '../../support/messages.ts';
 import { nextSummary, put, startWithHistory, states, told } from './scene.ts';
@@ -15,7 +15,7 @@ test('an alert about growth leaves the open list with its month, and its final f
   await sync();
   const ledger = view();
   const open = () =>
-    alertRows(context.reader().connection, { states: 'open', nowMs: clock.now() }).map(
+    findListedAlerts(context.reader().connection, { states: 'open', nowMs: clock.now() }).map(
       ({ rule, tenant_id, level, severity }) => `${rule} ${tenant_id} ${level} ${severity}`,
     );
   for (const [month, day, listed] of [

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitChange } from '../../../src/alerts/figures/change-split.ts';
+import { splitCreditChange } from '../../../src/alerts/figures/change-split.ts';
 import type { PeriodPhase } from '../../../src/alerts/figures/period-phase.ts';
-import { buildThreshold, jumpThreshold } from '../../../src/alerts/figures/threshold.ts';
+import { findJumpThreshold, jumpThreshold } from '../../../src/alerts/figures/threshold.ts';
 import type { UsageFigures } from '../../../src/alerts/figures/usage-figures.ts';
 import type { UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
 import { PACE_CONFIRMATION_MS } from '../../../src/alerts/forecast/pace.ts';
@@ -34,15 +34,15 @@ describe('the threshold', () => {
 
   it('takes the same month of last year, and the previous month for a younger tenant', () => {
     const seasonal = { ...own, baseline: 'same_month_last_year' as const };
-    expect(buildThreshold('2026-03', (before) => (before === 12 ? 50n : 10n), seasonal)).toMatchObject({
+    expect(findJumpThreshold('2026-03', (before) => (before === 12 ? 50n : 10n), seasonal)).toMatchObject({
       baseline: 50n,
       period: '2025-03',
     });
-    expect(buildThreshold('2026-03', (before) => (before === 12 ? null : 10n), seasonal)?.period).toBe('2026-02');
+    expect(findJumpThreshold('2026-03', (before) => (before === 12 ? null : 10n), seasonal)?.period).toBe('2026-02');
   });
 
   it('does not exist without anything positive to compare with', () => {
-    for (const figure of [null, 0n]) expect(buildThreshold('2026-03', () => figure, own)).toBeNull();
+    for (const figure of [null, 0n]) expect(findJumpThreshold('2026-03', () => figure, own)).toBeNull();
   });
 });
 
@@ -276,7 +276,7 @@ describe('volume against intensity', () => {
   it('always adds up to the change', () => {
     fc.assert(
       fc.property(credits, positive, credits, credits, (before, requestsBefore, now, requestsNow) => {
-        const split = splitChange(
+        const split = splitCreditChange(
           { credits: before, requests: requestsBefore },
           { credits: now, requests: requestsNow },
         );
@@ -287,8 +287,8 @@ describe('volume against intensity', () => {
 
   it('is all volume at the old rate, all intensity with the old requests, and nothing without a rate', () => {
     const at = (creditsUsed: bigint, requests: bigint) => ({ credits: creditsUsed, requests });
-    expect(splitChange(at(100n, 10n), at(300n, 30n))).toEqual({ volume: 200n, intensity: 0n });
-    expect(splitChange(at(100n, 10n), at(300n, 10n))).toEqual({ volume: 0n, intensity: 200n });
-    expect(splitChange(at(100n, 0n), at(300n, 10n))).toBeNull();
+    expect(splitCreditChange(at(100n, 10n), at(300n, 30n))).toEqual({ volume: 200n, intensity: 0n });
+    expect(splitCreditChange(at(100n, 10n), at(300n, 10n))).toEqual({ volume: 0n, intensity: 200n });
+    expect(splitCreditChange(at(100n, 0n), at(300n, 10n))).toBeNull();
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clear, holds, INCONCLUSIVE, type Judgement, UNDECIDED } from '../../../src/alerts/rules/judgement.ts';
-import { type AlertStatus, advance, type LifecycleContext } from '../../../src/alerts/state/lifecycle.ts';
+import { type AlertStatus, advanceAlert, type LifecycleContext } from '../../../src/alerts/state/lifecycle.ts';
 import { LEVEL_RANK, OPEN_ALERT_STATES } from '../../../src/core/text/alert-words.ts';
 
 const HOUR_MS = 3_600_000;
@@ -21,7 +21,7 @@ const ANYTIME = { seeding: false, waits: () => false };
 function play(judgements: readonly Judgement[], moment: Partial<LifecycleContext> = {}): (string | null)[] {
   let status: AlertStatus | null = null;
   return judgements.map((judgement, run) => {
-    const next = advance(status, judgement, { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run, ...moment });
+    const next = advanceAlert(status, judgement, { ...ANYTIME, nowMs: run * 6 * HOUR_MS, runKey: run, ...moment });
     if (next !== null) status = next.status;
     return next?.change ?? null;
   });
@@ -30,19 +30,21 @@ function play(judgements: readonly Judgement[], moment: Partial<LifecycleContext
 describe('an alert', () => {
   it('is pending while its rule needs confirmation, and fires six hours later', () => {
     expect(play([pace, pace, pace])).toEqual(['pending', 'fired', null]);
-    const soon = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
-    expect(advance(soon, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS - 1, runKey: 2 })?.change).toBeNull();
+    const soon = advanceAlert(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advanceAlert(soon, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS - 1, runKey: 2 })?.change).toBeNull();
   });
 
   it('is pending no longer if the clock is set back', () => {
-    const ahead = advance(null, pace, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
-    const back = advance(ahead, pace, { ...ANYTIME, nowMs: 0, runKey: 2 });
+    const ahead = advanceAlert(null, pace, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
+    const back = advanceAlert(ahead, pace, { ...ANYTIME, nowMs: 0, runKey: 2 });
     expect(back?.change).toBeNull();
-    expect(advance(back?.status ?? null, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS, runKey: 3 })?.change).toBe('fired');
+    expect(advanceAlert(back?.status ?? null, pace, { ...ANYTIME, nowMs: 6 * HOUR_MS, runKey: 3 })?.change).toBe(
+      'fired',
+    );
     // What waits for a second run only is told by it.
     const seen = holds({ level: 'happened', severity: 'critical', threshold: null, confirmAfterMs: 0 });
-    const once = advance(null, seen, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
-    expect(advance(once, seen, { ...ANYTIME, nowMs: 0, runKey: 2 })?.change).toBe('fired');
+    const once = advanceAlert(null, seen, { ...ANYTIME, nowMs: 9 * HOUR_MS, runKey: 1 })?.status ?? null;
+    expect(advanceAlert(once, seen, { ...ANYTIME, nowMs: 0, runKey: 2 })?.change).toBe('fired');
   });
 
   it('expires without a message when a pending rule no longer holds', () => {
@@ -56,24 +58,24 @@ describe('an alert', () => {
   });
 
   it('keeps its settled level and severity when a clock makes it likely again', () => {
-    const settled = advance(null, final, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
-    expect(advance(settled, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
+    const settled = advanceAlert(null, final, { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advanceAlert(settled, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
       level: 'settled',
       severity: 'critical',
     });
-    const happened = advance(null, certain(), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
-    expect(advance(happened, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
+    const happened = advanceAlert(null, certain(), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    expect(advanceAlert(happened, pace, { ...ANYTIME, nowMs: 1, runKey: 2 })?.status).toMatchObject({
       level: 'likely',
       severity: 'warning',
     });
   });
 
   it('gets smaller while a forecast only nearly holds, but no larger', () => {
-    const told = advance(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1, seeding: true })?.status ?? null;
-    const grown = advance(told, paceOf(40n), { ...ANYTIME, nowMs: 1, runKey: 2 })?.status ?? null;
-    const fallen = advance(grown, { ...UNDECIDED, magnitude: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
+    const told = advanceAlert(null, pace, { ...ANYTIME, nowMs: 0, runKey: 1, seeding: true })?.status ?? null;
+    const grown = advanceAlert(told, paceOf(40n), { ...ANYTIME, nowMs: 1, runKey: 2 })?.status ?? null;
+    const fallen = advanceAlert(grown, { ...UNDECIDED, magnitude: 12n }, { ...ANYTIME, nowMs: 2, runKey: 3 });
     expect(fallen?.status).toMatchObject({ state: 'firing', magnitude: 12n });
-    const risen = advance(
+    const risen = advanceAlert(
       fallen?.status ?? null,
       { ...UNDECIDED, magnitude: 90n },
       { ...ANYTIME, nowMs: 3, runKey: 4 },
@@ -94,12 +96,12 @@ describe('an alert', () => {
   it('counts its episodes, and keeps each fact that held since it began', () => {
     const facts = (magnitude: bigint) =>
       holds({ level: 'likely', severity: 'warning', threshold: 1n, magnitude, isBitMask: true });
-    const first = advance(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
+    const first = advanceAlert(null, facts(2n), { ...ANYTIME, nowMs: 0, runKey: 1 })?.status ?? null;
     expect(first).toMatchObject({ state: 'firing', episode: 1, magnitude: 2n });
-    const more = advance(first, facts(4n), { ...ANYTIME, nowMs: 0, runKey: 2 })?.status ?? null;
+    const more = advanceAlert(first, facts(4n), { ...ANYTIME, nowMs: 0, runKey: 2 })?.status ?? null;
     expect(more).toMatchObject({ magnitude: 6n });
-    const ended = advance(more, clear(true), { ...ANYTIME, nowMs: 0, runKey: 3 })?.status ?? null;
-    expect(advance(ended, facts(1n), { ...ANYTIME, nowMs: 0, runKey: 4 })?.status).toMatchObject({
+    const ended = advanceAlert(more, clear(true), { ...ANYTIME, nowMs: 0, runKey: 3 })?.status ?? null;
+    expect(advanceAlert(ended, facts(1n), { ...ANYTIME, nowMs: 0, runKey: 4 })?.status).toMatchObject({
       ...{ state: 'firing', episode: 2, magnitude: 1n },
     });
   });
@@ -118,9 +120,9 @@ describe('an alert', () => {
       fc.property(fc.array(judgement, { maxLength: 12 }), judgement, (before, last) => {
         let status: AlertStatus | null = null;
         for (const [run, each] of [...before, last].entries())
-          status = advance(status, each, moment(run))?.status ?? status;
+          status = advanceAlert(status, each, moment(run))?.status ?? status;
         if (status?.state === 'expired' || status === null) return;
-        const again = advance(status, last, moment(before.length));
+        const again = advanceAlert(status, last, moment(before.length));
         expect(again?.change ?? null).toBeNull();
         expect(again?.status ?? status).toEqual(status);
       }),
@@ -133,7 +135,7 @@ describe('an alert', () => {
         let status: AlertStatus | null = null;
         let firing = false;
         for (const [run, each] of judgements.entries()) {
-          const next = advance(status, each, moment(run));
+          const next = advanceAlert(status, each, moment(run));
           if (next === null) continue;
           if (next.change === 'fired') expect(firing).toBe(false);
           if (['resolved', 'escalated', 'grown'].includes(next.change ?? '')) expect(firing).toBe(true);

@@ -1,6 +1,6 @@
 import { addSilence } from '../../../src/alerts/actions.ts';
 import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { countAlerts, sumOpen } from '../../../src/alerts/state/open-alerts.ts';
+import { countAlerts, countOpenAlerts } from '../../../src/alerts/state/open-alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
 import { addPeriods, type Period, periodAt, periodEndMs, periodStartMs } from '../../../src/core/period.ts';
@@ -64,7 +64,7 @@ export async function playWorld(world: World, path: string, rules: AlertSettings
       readings.push(reading);
     }
     const elapsedMs = performance.now() - started;
-    return { readings, elapsedMs, openAlerts: sumOpen(countAlerts(connection)) };
+    return { readings, elapsedMs, openAlerts: countOpenAlerts(countAlerts(connection)) };
   } finally {
     connection.close();
   }

@@ -1,6 +1,6 @@
 import type { Period } from '../../../core/period.ts';
 import type { AlertState, Level, NotificationEvent, RuleName, Severity } from '../../../core/text/alert-words.ts';
-import type { ChangeReason } from '../../figures/change-reason.ts';
+import type { GrowthDriver } from '../../figures/change-reason.ts';
 
 export type NotificationType = 'alert.firing' | 'alert.escalated' | 'alert.resolved';
 
@@ -46,7 +46,7 @@ export interface Notification {
   requests: FigureChange | null;
   threshold: bigint | null;
   /** The reason for the growth; null if the credits did not grow. */
-  reason: ChangeReason | null;
+  reason: GrowthDriver | null;
   evidence: Evidence;
   /** The run that brought the figures; null when no run did. */
   run_id: string | null;

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../core/durations.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../../core/period.ts';
-import { splitChange } from '../../figures/change-split.ts';
+import { splitCreditChange } from '../../figures/change-split.ts';
 import type { Facts } from './facts.ts';
 import { dateName, grouped, listed, monthName, named, roundedForecast, shortened } from './names.ts';
 
@@ -164,7 +164,7 @@ export function growthCauses(facts: Facts): ('requests' | 'each')[] {
   const [current, asked] = [BigInt(credits.current), BigInt(requests.current)];
   // The forecast of an incomplete month shows its causes.
   const expected = expectedOf(facts);
-  const split = splitChange(
+  const split = splitCreditChange(
     { credits: BigInt(credits.previous), requests: BigInt(requests.previous) },
     { credits: expected, requests: (asked * expected) / current },
   );

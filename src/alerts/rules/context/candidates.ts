@@ -2,7 +2,7 @@ import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { EntryRange } from '../../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
 import { perConnection, preparedSql } from '../../../ledger/store/schema/drizzle.ts';
-import { pair } from '../../figures/usage-figures.ts';
+import { toUsageFigures } from '../../figures/usage-figures.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
@@ -84,7 +84,7 @@ export function findCandidates(
       tenantKey: Number(tenantKey),
       withdrawn: false,
       current: { credits, requests },
-      previous: pair(creditsBefore, requestsBefore),
+      previous: toUsageFigures(creditsBefore, requestsBefore),
     },
     fits: fits.map((fit) => fit === 1n),
   }));

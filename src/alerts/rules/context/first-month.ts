@@ -1,6 +1,6 @@
 import { addPeriods, periodEndMs } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
-import { buildThreshold, type Threshold, wholeMonth } from '../../figures/threshold.ts';
+import { extrapolateToMonth, findJumpThreshold, type Threshold } from '../../figures/threshold.ts';
 import { historyOf, type RuleContext, type TenantFacts } from './rule-context.ts';
 
 // The first run of a workspace is excluded: the usage that it finds began at an unknown time.
@@ -28,8 +28,8 @@ export function afterFirst(context: RuleContext, tenant: TenantFacts, before: nu
   const firstRunKey = firstSeenBy(context, firstKey, tenant.tenantKey);
   const firstSeenMs = firstRunKey === null ? null : usageHistory.endOf(firstRunKey);
   if (firstSeenMs === null || credits === null) return null;
-  const whole = wholeMonth(credits, periodEndMs(period) - firstSeenMs, phase.lengthMs);
-  return buildThreshold(addPeriods(period, 1), (months) => (months === 1 ? whole : null), {
+  const whole = extrapolateToMonth(credits, periodEndMs(period) - firstSeenMs, phase.lengthMs);
+  return findJumpThreshold(addPeriods(period, 1), (months) => (months === 1 ? whole : null), {
     ...settings.of(tenantId(tenant.tenantKey)),
     baseline: 'previous',
   });

@@ -5,7 +5,7 @@ import { eq, min, prepared, sql } from '../../../ledger/store/schema/drizzle.ts'
 import { periodOfKey } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../../ledger/store/schema/workspace-tables.ts';
-import { type PeriodPhase, phaseOf } from '../../figures/period-phase.ts';
+import { type PeriodPhase, periodPhaseAt } from '../../figures/period-phase.ts';
 
 /** A period of a workspace as the rules see it. */
 export interface PeriodFacts {
@@ -50,7 +50,7 @@ export function createPeriodFacts(
     return {
       periodKey,
       period,
-      phase: { ...phaseOf(period, nowMs), settled },
+      phase: { ...periodPhaseAt(period, nowMs), settled },
       previousComplete: isComplete(periodKey - 1),
       previousIsFirst: firstKey === null || periodKey - 1 <= firstKey,
     };

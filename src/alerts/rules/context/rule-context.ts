@@ -3,7 +3,7 @@ import type { CreditPricer } from '../../../ledger/journal/charges/credit-pricer
 import type { MergedRun } from '../../../ledger/journal/runs/apply-run.ts';
 import { figuresReader } from '../../../ledger/store/key-figures.ts';
 import type { LedgerDb } from '../../../ledger/store/ledger-db.ts';
-import type { CreditHistory } from '../../figures/threshold.ts';
+import type { PastCreditsReader } from '../../figures/threshold.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
 import type { UsageForecast } from '../../forecast/forecast.ts';
 import { forecastMonth } from '../../forecast/forecast-month.ts';
@@ -80,7 +80,10 @@ export function perRun<T extends object>(make: (context: RuleContext) => T): (co
 }
 
 /** Returns a function that gives a tenant's credits a number of months before. */
-export function historyOf({ connection }: RuleContext, { periodKey, tenantKey, previous }: TenantFacts): CreditHistory {
+export function historyOf(
+  { connection }: RuleContext,
+  { periodKey, tenantKey, previous }: TenantFacts,
+): PastCreditsReader {
   const figures = figuresReader(connection);
   return (before) =>
     before === 1 ? (previous?.credits ?? null) : (figures(periodKey - before, tenantKey)?.credits ?? null);

@@ -1,6 +1,6 @@
 import type { AlertRuleSettings, AlertSettings, Budget } from '../../../config/types.ts';
 import { bySpecificity, matchesPattern } from '../../../core/text/patterns.ts';
-import { floorCredits } from '../../figures/threshold.ts';
+import { roundUpMinCredits } from '../../figures/threshold.ts';
 
 /** The alert settings of each tenant, and the lowest limits among them. */
 export interface TenantSettings {
@@ -24,7 +24,7 @@ export interface TenantSettings {
 export function tenantSettings(settings: AlertSettings): TenantSettings {
   const patterns = [...settings.tenants].sort(bySpecificity(({ match }) => match));
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];
-  const floors = all.map(floorCredits);
+  const floors = all.map(roundUpMinCredits);
   return {
     of: (tenantId) => patterns.find(({ match }) => matchesPattern(match, tenantId))?.rules ?? settings,
     workspace: settings,

@@ -18,7 +18,13 @@ import {
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { runs } from '../../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../../figures/period-phase.ts';
-import { buildThreshold, floorCredits, type JumpSize, jumpThreshold, type Threshold } from '../../figures/threshold.ts';
+import {
+  findJumpThreshold,
+  type JumpSize,
+  jumpThreshold,
+  roundUpMinCredits,
+  type Threshold,
+} from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../context/candidates.ts';
 import { comparedOf } from '../context/compared.ts';
@@ -109,11 +115,11 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
       returns: phase.settled && returns(context, tenant),
       thresholds: own,
     });
-  let built = buildThreshold(period, historyOf(context, tenant), own);
+  let built = findJumpThreshold(period, historyOf(context, tenant), own);
   let settled = judge(built);
   if ((settled.verdict === 'holds' || firing === 'settled') && isIntermittentTenant(context, tenant)) {
     const { monthsBefore, credits } = lowestMonth(context, tenant);
-    built = buildThreshold(period, () => credits, own);
+    built = findJumpThreshold(period, () => credits, own);
     if (built !== null) built = { ...built, period: addPeriods(period, -monthsBefore) };
     settled = judge(built);
   }
@@ -139,7 +145,7 @@ function returns(context: RuleContext, tenant: TenantFacts): boolean {
   const history = historyOf(context, tenant);
   const { period } = factsOf(tenant.periodKey - 1);
   const before = isPastFirst(context, tenant, 2)
-    ? buildThreshold(period, (months) => history(months + 1), own)
+    ? findJumpThreshold(period, (months) => history(months + 1), own)
     : afterFirst(context, tenant, 2);
   if (before === null || (tenant.previous?.credits ?? 0n) < before.credits) return false;
   return jumpThreshold(tenant.current?.credits ?? 0n, own) > before.baseline;
@@ -158,7 +164,7 @@ function stopped(
   if (silentMs === null) return [clear(true), null];
   const lastMs = context.nowMs - silentMs;
   const before = () => useReader(context).before(periodKey, tenantKey, lastMs);
-  const floor = floorCredits(context.settings.of(context.tenantId(tenantKey)));
+  const floor = roundUpMinCredits(context.settings.of(context.tenantId(tenantKey)));
   const judgement = judgeStopped({ silentMs, firing, before, floor });
   if (firing && judgement.verdict === 'clear')
     return [judgement, hasUsed(context, periodKey, tenantKey) ? 'uses credits again' : null];
@@ -220,7 +226,7 @@ interface DropInput {
   /** Credits; zero when the tenant has no record of the period. */
   current: bigint;
   previous: PreviousPeriod;
-  /** Credits of the comparison, see `buildThreshold`; null when there is nothing to compare with. */
+  /** Credits of the comparison, see `findJumpThreshold`; null when there is nothing to compare with. */
   baseline: bigint | null;
   phase: PeriodPhase;
   /** The previous month had jumped itself, and this one only returns to the earlier level. */

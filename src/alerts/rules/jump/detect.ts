@@ -2,7 +2,7 @@ import type { AlertRuleSettings } from '../../../config/types.ts';
 import { DAY_MS } from '../../../core/durations.ts';
 import { minorDigits } from '../../../core/money.ts';
 import { addPeriods } from '../../../core/period.ts';
-import { buildThreshold, type Threshold } from '../../figures/threshold.ts';
+import { findJumpThreshold, type Threshold } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { firstWeeks } from '../../forecast/first-weeks.ts';
 import { canJudgePace } from '../../forecast/pace.ts';
@@ -82,7 +82,7 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
       threshold: built,
       monthForecast: withForecast && built !== null ? forecastNear(built.credits) : null,
     });
-  let built = buildThreshold(period, historyOf(context, tenant), tenantSettings);
+  let built = findJumpThreshold(period, historyOf(context, tenant), tenantSettings);
   let judgement = judge(built, true);
   const mayFire = judgement.verdict === 'holds' || known !== null;
   const habitual =
@@ -152,7 +152,7 @@ function habitualThreshold(
   const month = isByHabit ? habitualMonth(context, tenant) : null;
   if (month === null) return null;
   const { period } = context.factsOf(tenant.periodKey);
-  const built = buildThreshold(period, (months) => (months === 1 ? month.credits : null), {
+  const built = findJumpThreshold(period, (months) => (months === 1 ? month.credits : null), {
     ...tenantSettings,
     baseline: 'previous',
   });
@@ -193,7 +193,7 @@ function afterFirstWeeks(
   const found = firstWeeks(usageHistory, { periodKey, tenantKey, nowMs });
   if (found === null) return null;
   const tenantSettings = { ...settings.of(tenantId(tenantKey)), baseline: 'previous' as const };
-  const built = buildThreshold(
+  const built = findJumpThreshold(
     factsOf(periodKey).period,
     (months) => (months === 1 ? found.whole : null),
     tenantSettings,

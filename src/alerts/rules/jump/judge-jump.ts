@@ -7,7 +7,7 @@ import { clear, holds, INCONCLUSIVE, type Judgement, type PreviousPeriod, UNDECI
 export interface JumpInput {
   current: bigint;
   previous: PreviousPeriod;
-  /** The limit and its baseline, see `buildThreshold`; null if there is nothing to compare with. */
+  /** The limit and its baseline, see `findJumpThreshold`; null if there is nothing to compare with. */
   threshold: { credits: bigint; baseline: bigint } | null;
   phase: PeriodPhase;
   /** The level of the alert if it already fires; null otherwise. */

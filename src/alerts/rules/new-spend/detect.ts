@@ -1,7 +1,7 @@
 import type { Period } from '../../../core/period.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { floorCredits } from '../../figures/threshold.ts';
+import { roundUpMinCredits } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { hasUsedWithinYear } from '../context/habits.ts';
 import { byMateriality } from '../context/materiality.ts';
@@ -40,7 +40,7 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
   const { periodKey, tenantKey } = tenant;
   const { phase, previousComplete, previousIsFirst } = factsOf(periodKey);
   const own = settings.of(tenantId(tenantKey));
-  const floor = floorCredits(own);
+  const floor = roundUpMinCredits(own);
   const monthForecast = () => (phase.over ? null : context.monthForecast(periodKey, tenantKey));
   const judge = (hadCredits: boolean) =>
     judgeNewSpend({

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../../core/durations.ts';
 import { periodStartMs } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { ENTRY_KINDS } from '../../../ledger/store/schema/keys.ts';
-import { floorCredits } from '../../figures/threshold.ts';
+import { roundUpMinCredits } from '../../figures/threshold.ts';
 import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
 import { entriesOfKind } from '../context/entries-of-kind.ts';
 import { perRun, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
@@ -32,7 +32,7 @@ function judgeRegressionOfTenant(
   const judgement = judgeRegression({
     fall: isNew ? { missing: before.credits - current.credits, before: before.credits } : null,
     lost: lost !== null && (!isNew || history.isRecent(periodKey, tenantKey)) ? lost : 0n,
-    floor: floorCredits(context.settings.of(context.tenantId(tenantKey))),
+    floor: roundUpMinCredits(context.settings.of(context.tenantId(tenantKey))),
     usual: isNew ? history.usual(periodKey, tenantKey) : null,
     restored: !isNew && lost !== null && history.isRestored({ periodKey, tenantKey, startMs }, lost),
   });

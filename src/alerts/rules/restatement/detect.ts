@@ -1,7 +1,7 @@
 import { adjustments } from '../../../ledger/store/schema/billing-tables.ts';
 import { eq, prepared, preparedSql, sql } from '../../../ledger/store/schema/drizzle.ts';
 import { findPeriod } from '../../../ledger/store/subjects.ts';
-import { floorCredits } from '../../figures/threshold.ts';
+import { roundUpMinCredits } from '../../figures/threshold.ts';
 import { NO_USAGE, type UsageFigures } from '../../figures/usage-figures.ts';
 import { SLACK } from '../context/candidates.ts';
 import type { RuleContext, TenantFacts } from '../context/rule-context.ts';
@@ -89,7 +89,7 @@ function judgeRestatementOfTenant(
   const closed = row === undefined ? null : { credits: row[0] ?? 0n, requests: row[1] ?? 0n };
   const stated = closed ?? usageHistory.settledFigures(periodKey, tenantKey);
   const current = tenant.current ?? NO_USAGE;
-  const floor = floorCredits(settings.of(tenantId(tenantKey)));
+  const floor = roundUpMinCredits(settings.of(tenantId(tenantKey)));
   // A record that the service no longer lists is notified by the rule `withdrawn`.
   const judgement = tenant.withdrawn
     ? clear(true)

@@ -5,7 +5,7 @@ import { periodAt } from '../../../core/period.ts';
 import { ageMs } from '../../../core/stored-time.ts';
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { floorCredits } from '../../figures/threshold.ts';
+import { roundUpMinCredits } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { perRun, type RuleContext } from '../context/rule-context.ts';
 import { judgeStandstill } from '../drop/stopped.ts';
@@ -61,7 +61,7 @@ function judgeStandstillOfWorkspace(context: RuleContext, periodKey: number, kno
           silentMs: ageMs(lastMs, context.nowMs) ?? 0,
           firing: known?.firing != null,
           before: () => (wereMany(lastMs - DAY_MS) ? useReader(context).before(periodKey, null, lastMs) : null),
-          floor: floorCredits(context.settings.workspace),
+          floor: roundUpMinCredits(context.settings.workspace),
         });
   return {
     judgement,

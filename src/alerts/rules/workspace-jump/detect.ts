@@ -1,6 +1,6 @@
 import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { buildThreshold, type CreditHistory } from '../../figures/threshold.ts';
+import { findJumpThreshold, type PastCreditsReader } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { forecastOf } from '../../forecast/forecast.ts';
 import { comparedFigures } from '../context/compared.ts';
@@ -25,8 +25,8 @@ function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: Op
   const { figures, tenants } = total(periodKey);
   const current = figures ?? NO_USAGE;
   const firing = known?.firing ?? null;
-  const history: CreditHistory = (before) => total(periodKey - before).figures?.credits ?? null;
-  const built = buildThreshold(period, history, settings.workspace);
+  const history: PastCreditsReader = (before) => total(periodKey - before).figures?.credits ?? null;
+  const built = findJumpThreshold(period, history, settings.workspace);
   const monthForecast = () => context.monthForecast(periodKey, null);
   const judged = judgeJump({
     current: current.credits,

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { VNode } from 'preact';
 import type { AcknowledgeRequest } from '../../../alerts/actions.ts';
 import { ACKNOWLEDGE_PATH, isSigned } from '../../../alerts/messages/acknowledge-link.ts';
-import { alertMoments } from '../../../alerts/queries/alert-moments.ts';
-import { type AlertRecord, alertRecord } from '../../../alerts/queries/alert-record.ts';
+import { createAlertMoments } from '../../../alerts/queries/alert-moments.ts';
+import { type AlertRecord, requireAlertRecord } from '../../../alerts/queries/alert-record.ts';
 import { requireAlerts } from '../../../alerts/state/alert-store.ts';
 import type { WallClock } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
@@ -58,7 +58,7 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
     return sendPage(reply, <DeadLinkPage title="Too many requests">{text}</DeadLinkPage>, error.status);
   });
   const pageOf = (open: readonly AlertRecord[], fault: string | null): VNode => {
-    const momentsOf = alertMoments(connection, timezone());
+    const momentsOf = createAlertMoments(connection, timezone());
     const alerts = open.map((record) => ({ record, notification: momentsOf(record.alert).now.notification }));
     return <AcknowledgePage alerts={alerts} timezone={timezone()} fault={fault} />;
   };
@@ -102,7 +102,7 @@ function linkedAlerts(request: FastifyRequest, { connection, linkKey }: Acknowle
   return findAlerts(connection, id)
     .filter(({ state }) => state === 'firing' || state === 'acknowledged')
     .filter((alert) => target.episode === 0 || alert.episode === target.episode)
-    .map((alert) => alertRecord(connection, alert.alertId));
+    .map((alert) => requireAlertRecord(connection, alert.alertId));
 }
 
 function findAlerts(connection: LedgerDb, id: string): ReturnType<typeof requireAlerts> {

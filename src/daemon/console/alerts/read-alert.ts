@@ -1,8 +1,8 @@
 import { alertFacts, type Fact } from '../../../alerts/messages/fact-list.ts';
 import type { Facts } from '../../../alerts/messages/facts/facts.ts';
-import { type AlertMoments, alertMoments } from '../../../alerts/queries/alert-moments.ts';
-import { type AlertRecord, alertRecord } from '../../../alerts/queries/alert-record.ts';
-import { createMutedNow } from '../../../alerts/queries/alerts.ts';
+import { type AlertMoments, createAlertMoments } from '../../../alerts/queries/alert-moments.ts';
+import { type AlertRecord, requireAlertRecord } from '../../../alerts/queries/alert-record.ts';
+import { createMutedReason } from '../../../alerts/queries/alerts.ts';
 import { DAY_MS } from '../../../core/durations.ts';
 import { addPeriods, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { Scope } from '../../../operations/operation.ts';
@@ -33,8 +33,8 @@ export interface AlertView {
 
 /** Reads everything that the page of an alert shows, with times in a zone. Throws `unknown_alert`. */
 export function readAlert({ connection, context }: Scope, alertId: string, timezone: string): AlertView {
-  const record = alertRecord(connection, alertId);
-  const moments = alertMoments(connection, timezone)(record.alert);
+  const record = requireAlertRecord(connection, alertId);
+  const moments = createAlertMoments(connection, timezone)(record.alert);
   const { notification } = moments.now;
   return {
     record,
@@ -42,7 +42,7 @@ export function readAlert({ connection, context }: Scope, alertId: string, timez
     lines: notification.lines,
     facts: alertFacts(notification),
     evidence: notification.evidence,
-    mutedBecause: createMutedNow(connection, context.clock.now())(record.alert),
+    mutedBecause: createMutedReason(connection, context.clock.now())(record.alert),
     chart: chartOf(record, moments, timezone),
     history: historyLines(record),
   };
