@@ -10,23 +10,26 @@ import { StoppingError } from './errors.ts';
 import {
   DEFAULT_SETTINGS,
   type QueueSettings,
+  redisWorkspaceName,
   SYNC_RETENTION,
   type SyncHandler,
   type SyncJob,
   syncJobId,
-  workspaceMark,
 } from './jobs.ts';
-import { callRedis, openProducerConnection, openWorkerConnection, whenReady } from './redis/connection.ts';
-import { accessContextOf, queueName } from './redis/probe.ts';
+import { callRedis, openProducerConnection, openWorkerConnection, waitForConnection } from './redis/connection.ts';
+import { queueNameOf, redisAccessOf } from './redis/probe.ts';
 import { type Prober, startProber } from './redis/prober.ts';
-import { type RedisFault, redisFaultOf } from './redis/refusals.ts';
+import { type RedisFault, toRedisFault } from './redis/refusals.ts';
 import type { RedisTarget } from './redis/target.ts';
 import { createRedisWatch, type RedisWatch } from './redis/watch.ts';
 import type { QueueCounts, StopOptions, SyncQueue } from './sync-queue.ts';
 import { closeWorker, type ErrorThrottle, startWorker } from './worker.ts';
 
 export interface BullmqQueueOptions {
-  /** Part of the queue's name, so that ledgers on one Redis never take each other's jobs. Letters, digits, `-`, `_`. */
+  /**
+   * Becomes part of the queue's name, so that several ledgers can use one Redis without taking each other's jobs.
+   * Letters, digits, `-` and `_`.
+   */
   ledgerId: string;
   target: RedisTarget;
   logger: Logger;
@@ -34,8 +37,8 @@ export interface BullmqQueueOptions {
 }
 
 /**
- * Connects to the queue of one ledger and probes Redis, within about 5 s. Succeeds even if Redis is away or refuses
- * commands: it is probed again in the background.
+ * Connects to the queue of one ledger and tests whether Redis is usable, within about 5 s. Succeeds even if Redis is
+ * away or refuses commands: the test is repeated in the background.
  */
 export async function openBullmqQueue(options: BullmqQueueOptions): Promise<SyncQueue> {
   const { ledgerId, target, logger } = options;
@@ -44,8 +47,8 @@ export async function openBullmqQueue(options: BullmqQueueOptions): Promise<Sync
   }
   const watch = createRedisWatch(target, logger);
   const producer = openProducerConnection(target, watch);
-  await whenReady(producer).catch((error: Error) => {
-    if (watch.fault === null) watch.recordProbe(redisFaultOf(error, accessContextOf(producer)));
+  await waitForConnection(producer).catch((error: Error) => {
+    if (watch.fault === null) watch.recordProbe(toRedisFault(error, redisAccessOf(producer)));
   });
   const queue = new BullmqQueue(options, watch, producer);
   await queue.probe();
@@ -72,9 +75,10 @@ class BullmqQueue implements SyncQueue {
     this.#settings = { ...DEFAULT_SETTINGS, ...settings };
     this.#watch = watch;
     this.#producer = producer;
-    // The version check would send a command at start; if Redis is away then, BullMQ's queue stays unusable.
+    // Skips the version check, because it sends a command at the start: if Redis is away then, BullMQ's queue stays
+    // unusable.
     const queueOptions = { connection: producer, skipWaitingForReady: true, skipVersionCheck: true };
-    this.#queue = new bullmq.Queue(queueName(ledgerId), queueOptions);
+    this.#queue = new bullmq.Queue(queueNameOf(ledgerId), queueOptions);
     this.#queue.on('error', ({ message: reason }) => logger.debug({ queue: this.#queue.name, reason }, 'queue error'));
     this.#prober = startProber({
       connection: producer,
@@ -97,8 +101,8 @@ class BullmqQueue implements SyncQueue {
   }
 
   /**
-   * Runs the worker while Redis is up and pauses it otherwise. BullMQ repeats a refused command at once: a worker that
-   * is not paused would occupy the processor and block signals.
+   * Runs the worker while Redis is up and pauses it otherwise. BullMQ repeats a refused command at once, so a worker
+   * that is not paused would occupy the processor and block signals.
    */
   #updateWorker(): void {
     if (this.#stopped !== null || this.#handle === null) return;
@@ -130,13 +134,13 @@ class BullmqQueue implements SyncQueue {
   }
 
   /**
-   * Adds a job unless the workspace has one. BullMQ's deduplication key of the workspace decides alone, in the command
-   * that adds the job: it lasts until the job has ended, and a key without a job is replaced. The job id is unique, so
-   * that it never matches an earlier job.
+   * Adds a job unless the workspace already has one. Only BullMQ's deduplication key for the workspace decides that,
+   * within the command that adds the job. The key lasts until the job has ended; a key that was left without a job is
+   * replaced. The job id is unique, so that it never equals the id of an earlier job.
    */
   async addSync(job: SyncJob): Promise<'added' | 'exists'> {
     const jobId = `${syncJobId(job)}.${randomId()}`;
-    const deduplication = { id: workspaceMark(job.workspaceId) };
+    const deduplication = { id: redisWorkspaceName(job.workspaceId) };
     const options = { jobId, attempts: 1, deduplication, ...SYNC_RETENTION };
     const { id } = await this.#call(() => this.#queue.add(job.kind, job, options));
     return id === jobId ? 'added' : 'exists';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 /**
- * BullMQ, loaded by `require` because it is CommonJS. For an import, Node first reads the source of the whole package
- * to find its exports, which takes 50 MB, and a daemon keeps part of them.
+ * The BullMQ package, loaded with `require` because it is a CommonJS package. To import such a package, Node first
+ * reads its whole source to find the exports. That takes 50 MB of memory, part of which a daemon never gives back.
  */
 export const bullmq: typeof import('bullmq') = createRequire(import.meta.url)('bullmq');

@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { RedisFault } from './redis/refusals.ts';
 
-/** Redis did not respond in time or refused a command. The work of the call is still due in the ledger. */
+/** Redis did not respond in time or refused a command. Nothing is lost: the ledger still lists the work as due. */
 export class RedisUnavailableError extends AppError {
   constructor(place: string, { reason, hint }: RedisFault) {
     super('redis_unavailable', `Redis at ${place} is not available: ${reason}`, { retryable: true, hint });
@@ -17,14 +17,14 @@ export class RedisMissingError extends AppError {
   }
 }
 
-/** The private server did not start; `detail` names the cause. */
+/** The daemon's own Redis server did not start; `detail` is the cause. */
 export class RedisStartError extends AppError {
   constructor(detail: string, hint: string) {
     super('redis_start_failed', `the private redis-server did not start: ${detail}`, { retryable: true, hint });
   }
 }
 
-/** The daemon is stopping. The next daemon runs a handler again that ended with this error. */
+/** The daemon is stopping. A job that ends with this error runs again in the next daemon. */
 export class StoppingError extends AppError {
   constructor() {
     super('stopping', 'the daemon is stopping', { retryable: true });

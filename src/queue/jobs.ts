@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 
-/** One attempt at a slot of a workspace. The ledger counts attempts, from 1. */
+/** A job for one attempt at a slot of a workspace. `attempt` counts from 1, in the ledger. */
 export interface SlotJob {
   workspaceId: string;
   slot: string;
@@ -10,7 +10,7 @@ export interface SlotJob {
   attempt: number;
 }
 
-/** A run that somebody asked for, once. */
+/** A job for a run that a person requested. */
 export interface ManualJob {
   workspaceId: string;
   /** The time of the request. */
@@ -29,53 +29,60 @@ export interface JobContext {
 }
 
 /**
- * Runs a job. An error fails it; the ledger decides when to retry, and each retry is another job. The result is stored
- * as JSON.
+ * A function that runs a job. Its result is stored as JSON. If it throws, the job fails; the ledger decides when to
+ * retry, and each retry is another job.
  */
 export type SyncHandler<Job extends SyncJob = SyncJob> = (job: Job, context: JobContext) => Promise<unknown>;
 
+/** Returns a BullMQ job id that names the kind, slot, workspace and attempt. Throws `bad_slot` for an invalid slot. */
 export function syncJobId(job: SyncJob): string {
   const slotMs = Date.parse(job.slot);
   if (Number.isNaN(slotMs)) throw new AppError('bad_slot', `slot ${JSON.stringify(job.slot)} is not an ISO time`);
-  return `${job.kind}.${isoTime(slotMs).replaceAll(':', '-')}.${workspaceMark(job.workspaceId)}.${job.attempt}`;
+  return `${job.kind}.${isoTime(slotMs).replaceAll(':', '-')}.${redisWorkspaceName(job.workspaceId)}.${job.attempt}`;
 }
 
 /**
- * Returns the name of a workspace inside Redis. The id is hashed because it may contain any character: BullMQ refuses
- * ids with ':' and ids that look like a number.
+ * Returns the text that stands for a workspace in Redis, a hash of its id. The id itself may contain any character, but
+ * BullMQ refuses ids with ':' and ids that look like a number.
  */
-export function workspaceMark(workspaceId: string): string {
+export function redisWorkspaceName(workspaceId: string): string {
   return createHash('sha256').update(workspaceId, 'utf16le').digest('base64url').slice(0, 22);
 }
 
-/** The concurrency and heartbeat of a queue. Tests change some of them. */
+/** Settings of a queue that tests change. */
 export interface QueueSettings {
   syncConcurrency: number;
   heartbeatMs: number;
 }
 
 export const DEFAULT_SETTINGS: QueueSettings = {
-  // A run mostly waits for its service, and a hanging one must not delay the others.
+  // High, because a run mostly waits for its service, and because a run that hangs must not delay the others.
   syncConcurrency: 64,
   heartbeatMs: 5_000,
 };
 
-/** Longer than a Redis restart or a short network loss, so that a job does not run twice at once. */
+/**
+ * How long a worker owns a job without renewing its lock. It is longer than a restart of Redis or a short network
+ * outage: otherwise two workers could run the same job at once.
+ */
 export const LOCK_DURATION_MS = 60_000;
-/** Interval at which jobs of killed daemons are detected once their lock has expired. */
+/** Interval of the search for jobs whose lock has expired because their daemon was killed. */
 export const STALLED_INTERVAL_MS = 15_000;
-/** Kills and restarts are routine here: with the default of 1, the second one would fail a job for good. */
+/**
+ * How many times a job may lose its worker. With BullMQ's default of 1, the second kill of a daemon would fail the job
+ * permanently.
+ */
 export const MAX_STALLED_COUNT = 10;
-/** Wait of a worker after Redis refused a command, as a read-only or full one does. */
+/** Delay of a worker after Redis refused a command, for example because it is read-only or full. */
 export const WORKER_RETRY_MS = 3_000;
-/** Maximum duration of a producer call, whatever BullMQ does. */
+/** Time limit of a call that uses the queue, even if BullMQ itself would wait longer. */
 export const PRODUCER_DEADLINE_MS = 5_000;
-/** Maximum wait of a producer call for a pending connection: the longest wait between two connection attempts. */
+/** How long a call waits for a connection that is being opened: the longest pause between two connection attempts. */
 export const READY_WAIT_MS = 1_000;
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Finished jobs are kept only for people who inspect the queue: the ledger records which slots are done. */
+/** How long and how many finished jobs stay in Redis. They serve only people who inspect the queue. */
 export const SYNC_RETENTION = {
   removeOnComplete: { age: DAY_SECONDS, count: 1000 },
   removeOnFail: { age: 3 * DAY_SECONDS, count: 1000 },

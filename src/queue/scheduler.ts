@@ -4,14 +4,14 @@ import { summarizeError } from '../core/errors.ts';
 import { type PeriodicTaskOptions, startPeriodicTask } from '../core/periodic-task.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { type DueAttempt, dueAttempt, type SlotHistory } from './slots.ts';
-import { createSpreadTimers, offsetMs, type SpreadTimers, type StartTicks, startCronTicks } from './ticks.ts';
+import { createDelayTimers, type DelayTimers, type StartTicks, startCronTicks, startDelayMs } from './ticks.ts';
 
-/** Interval at which missed slots, finished pauses and a silently recovered Redis are detected. */
+/** Interval of the search for due slots that no tick enqueued: missed slots, and retries whose pause has ended. */
 const CATCH_UP_INTERVAL_MS = 10_000;
-/** Checking hundreds of entries takes time. After this long the loop yields, so that requests are served. */
+/** After checking entries for this long, the scheduler lets the event loop serve requests. */
 const MAX_BLOCKING_MS = 5;
 
-/** A recurring piece of work, due at the times of its schedule. */
+/** Recurring work that is due at each time of its schedule. */
 export interface ScheduleEntry extends CronSchedule {
   /** The entry's name in logs, unique among the entries with the same schedule. */
   key: string;
@@ -19,34 +19,35 @@ export interface ScheduleEntry extends CronSchedule {
 
 export interface SchedulerOptions<E extends ScheduleEntry> extends Pick<PeriodicTaskOptions, 'clock' | 'logger'> {
   entries: readonly E[];
-  /** Enqueues an attempt. The same attempt may be passed again and must map to the same job. */
+  /** Enqueues an attempt. It may be called again for the same attempt and must then not add a second job. */
   enqueue(entry: E, due: DueAttempt): Promise<unknown>;
   history(entry: E): SlotHistory;
   /** Subscribes to the end of Redis outages. Returns the function that unsubscribes. */
   onRedisBack(listener: () => void): () => void;
-  /** Starts a call per minute; false: only catching up finds due slots. Default: node-cron. */
+  /** Starts a timer that ticks every minute; default: node-cron. False: due slots are found only by `catchUp`. */
   ticks?: StartTicks | false;
   intervalMs?: number;
 }
 
 export interface Scheduler {
-  /** Enqueues the due attempt of every entry: only its latest slot, however many were missed. */
+  /** Enqueues the due attempt of every entry. If several slots were missed, only the latest one is enqueued. */
   catchUp(): Promise<void>;
+  /** Enqueues nothing for the entry with this key until the delay has passed. */
   postpone(key: string, delayMs: number): void;
-  /** Stops all ticks and waits for pending enqueues. May be called twice. */
+  /** Stops the timers and waits until pending calls of `enqueue` have ended. May be called twice. */
   stop(): Promise<void>;
 }
 
-/** The entries that share a schedule, which is parsed once for all of them because parsing is slow. */
+/** Entries with the same schedule. It is parsed once for all of them, because parsing is slow. */
 interface CronGroup<E> {
   entries: E[];
   spanAt(nowMs: number): SlotSpan | null;
 }
 
 /**
- * Starts the ticks, and catches up at once, when Redis is back and every ten seconds. It only enqueues, and only slots
- * that the ledger does not list as done. A slot that cannot be enqueued is logged and stays due until catching up
- * succeeds.
+ * Starts the scheduler. It enqueues due slots at each tick; it also searches for missed slots at once, every ten
+ * seconds, and when Redis is back. A slot is due if the ledger does not list it as done. A slot that cannot be enqueued
+ * is logged and stays due.
  */
 export function startScheduler<E extends ScheduleEntry>(options: SchedulerOptions<E>): Scheduler {
   const { entries, clock, logger, ticks = startCronTicks } = options;
@@ -57,7 +58,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     running.add(work);
     return work.finally(() => running.delete(work));
   };
-  const timers = createSpreadTimers(clock);
+  const timers = createDelayTimers(clock);
   const { enqueueDue, postpone } = createDueEnqueuer(options, () => stopped, { timers, track });
   const catchUp = startPeriodicTask({
     clock,
@@ -71,7 +72,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
   });
   const startTicks = (): (() => Promise<void>) => {
     if (ticks === false) return async () => undefined;
-    // The slot is that of the tick's minute, because a timer may fire a moment early.
+    // Uses the minute of the tick and not the current time, because a timer may fire a moment early.
     const tick = async (minuteMs: number): Promise<void> => {
       const due = groups.filter(({ spanAt }) => spanAt(minuteMs)?.slotMs === minuteMs);
       if (!stopped) await Promise.all(due.map((group) => track(enqueueDue(group, minuteMs).then(() => undefined))));
@@ -79,15 +80,15 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     return ticks({ logger, tick, missed: () => void catchUp.run() });
   };
   let stopTicks = startTicks();
-  // After a jump node-cron visits every skipped tick, which takes a minute for half a year of minutes: its task is
-  // recreated instead. Only the latest slot counts anyway.
+  // After the clock jumped, node-cron works through every skipped minute, which takes a minute for half a year. So its
+  // task is recreated. Nothing is lost, because only the latest slot is enqueued.
   const endJumpWatch = watchClockJumps(clock, (jumpMs) => {
     logger.info({ seconds: Math.round(jumpMs / 1000) }, 'the clock jumped');
     const stopOldTicks = stopTicks;
     stopTicks = startTicks();
     track(stopOldTicks().then(catchUp.run)).catch(() => undefined);
   });
-  // A pass that began during the outage may be about to give up, so a new one follows it.
+  // A search that began during the outage may be about to fail, so another one follows it.
   const unsubscribe = options.onRedisBack(() => void catchUp.rerun());
   return {
     catchUp: catchUp.run,
@@ -105,15 +106,15 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
 
 interface DueEnqueuer<E> {
   /**
-   * Enqueues the due attempts of the group at `atMs`, or now if that is later. Returns false if enqueueing fails for
-   * all entries.
+   * Enqueues the attempts of the group that are due at `atMs`, or at the current time if that is later. Returns false
+   * if enqueueing failed in a way that affects all entries, such as an outage of Redis.
    */
   enqueueDue(group: CronGroup<E>, atMs: number): Promise<boolean>;
   postpone(key: string, delayMs: number): void;
 }
 
 interface EnqueuerDeps {
-  timers: SpreadTimers;
+  timers: DelayTimers;
   track(work: Promise<void>): Promise<void>;
 }
 
@@ -126,7 +127,7 @@ function createDueEnqueuer<E extends ScheduleEntry>(
   const limit = createRepeatLimit(undefined, clock);
   /** End of the postponement of each key, by the monotonic clock. */
   const postponed = new Map<string, number>();
-  /** Enqueues the due attempt of an entry. Returns false if enqueueing fails for all entries, as in an outage. */
+  /** Enqueues the due attempt of an entry. Returns false if enqueueing failed in a way that affects all entries. */
   const enqueueIfDue = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
     const found = findDue(entry, group, nowMs);
     if (found === null) return true;
@@ -165,7 +166,9 @@ function createDueEnqueuer<E extends ScheduleEntry>(
     }
   };
 
-  /** Stops at the first such failure: the other entries would fail too, each after its own deadline. */
+  /**
+   * Stops at the first failure that affects all entries: each of the others would take its whole time limit to fail.
+   */
   const enqueueDue = async (group: CronGroup<E>, atMs: number): Promise<boolean> => {
     let turnStartedMs = clock.monotonic();
     for (const entry of group.entries) {
@@ -184,7 +187,7 @@ function createDueEnqueuer<E extends ScheduleEntry>(
   };
 }
 
-/** A due attempt, and the wait until its turn in the spread. */
+/** A due attempt, and the time to wait so that entries with the same schedule do not all start at once. */
 interface PlannedAttempt {
   due: DueAttempt;
   waitMs: number;
@@ -199,7 +202,7 @@ function planAttempt<E extends ScheduleEntry>(
   const span = spanAt(nowMs);
   const due = span === null ? null : dueAttempt(span, historyOf(entry), nowMs);
   if (span === null || due === null) return null;
-  const beginsMs = span.slotMs + offsetMs(entry.key, entries.length, span.nextMs - span.slotMs);
+  const beginsMs = span.slotMs + startDelayMs(entry.key, entries.length, span.nextMs - span.slotMs);
   return { due, waitMs: Math.max(0, beginsMs - nowMs) };
 }
 
@@ -215,12 +218,14 @@ function groupBySchedule<E extends ScheduleEntry>(entries: readonly E[]): CronGr
 }
 
 const SCHEDULE_CHECK_INTERVAL_MS = 1_000;
-/** Smaller jumps are ignored: clocks are slewed by less, and a machine that slept for less has missed little. */
+/**
+ * Smaller jumps are ignored: corrections of a clock are smaller, and a machine that slept for less has missed little.
+ */
 const MIN_JUMP_MS = 30_000;
 
 /**
- * Calls the listener within a second after the wall clock jumped because it was set or the machine slept. Returns the
- * function that ends the watch.
+ * Calls the listener within a second after the wall clock jumped, because somebody set it or the machine slept. Returns
+ * the function that stops watching.
  */
 function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void): Cancel {
   const offset = (): number => clock.now() - clock.monotonic();

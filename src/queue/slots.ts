@@ -1,32 +1,37 @@
 import { type CronSchedule, latestTime, type SlotSpan } from '../core/cron.ts';
 import { ageMs, canHaveHappened } from '../core/stored-time.ts';
 
+/** What the ledger knows about the attempts at one schedule's slots. */
 export interface SlotHistory {
   /** The latest slot that is done, as an ISO time; null if none is. */
   doneSlot: string | null;
+  /** Number of failed attempts since the last successful one. */
   failures: number;
+  /** The slot of the last failed attempt, as an ISO time; null if none failed. */
   failedSlot: string | null;
   failedAtMs: number | null;
-  /** The failure needs a person to fix it, so frequent retries would not help. */
+  /**
+   * True if a person must fix the cause of the last failure, such as wrong credentials: frequent retries do not help.
+   */
   refused: boolean;
 }
 
-/** A slot that is not done, and its attempt, counted from 1 over all slots since the last done one. */
+/** A slot to run now. `attempt` is the number of failed attempts since the last successful one, plus 1. */
 export interface DueAttempt {
   slot: string;
   attempt: number;
 }
 
-/** The wait before the first retry of a slot; it doubles from there. */
+/** Pause before the first retry of a slot. It doubles with each further failure. */
 const FIRST_RETRY_MS = 15_000;
-/** After this many failures in a row there are no retries within a slot: the next slot is the next attempt. */
+/** After more failures in a row than this, a slot is not retried: the next attempt is at the next slot. */
 const MAX_FAILURES_FOR_RETRIES = 10;
 const FIRST_REFUSED_PAUSE_MS = 5 * 60_000;
 const MAX_REFUSED_PAUSE_MS = 60 * 60_000;
 
 /**
- * Returns the latest slot if it is due for catching up, as an ISO time; null if the last done slot is not older.
- * Without a last slot one is due at once.
+ * Returns the latest slot of a schedule as an ISO time, or null if that slot or a later one is done. `lastSlot` is the
+ * last slot that is done; if it is null, the latest slot is due.
  */
 export function dueSlot(schedule: CronSchedule, lastSlot: string | null, nowMs: number): string | null {
   const latestMs = latestTime(schedule, nowMs);
@@ -40,15 +45,19 @@ function isDone(doneSlot: string | null, slotMs: number, nowMs: number): boolean
   return doneMs !== null && doneMs >= slotMs && canHaveHappened(doneMs, nowMs);
 }
 
-/** Reports whether done work is due again: a later attempt failed for no later slot, or the failure lies in the future. */
+/**
+ * Reports whether a slot that is done must be attempted again. That is so if an attempt after the successful one failed
+ * for the same or an earlier slot, or if the last failure is dated in the future because the clock was wrong then.
+ */
 function isDueAgain({ doneSlot, failures, failedSlot, failedAtMs }: SlotHistory, nowMs: number): boolean {
   if (failures === 0 || doneSlot === null || failedSlot === null || failedAtMs === null) return false;
   return failedSlot <= doneSlot || !canHaveHappened(failedAtMs, nowMs);
 }
 
 /**
- * Returns the due attempt of the latest slot, however many were missed; null if that slot is done or still pauses after
- * a failure. A new slot is tried at its tick regardless of earlier failures, unless they need a person.
+ * Returns the attempt at the latest slot that is due now; earlier missed slots are skipped. Null if the slot is done,
+ * or if the pause after a failure has not ended. A new slot does not wait for that pause, unless a person must fix the
+ * failure.
  */
 export function dueAttempt(span: SlotSpan, history: SlotHistory, nowMs: number): DueAttempt | null {
   if (nextAttemptMs(span, history, nowMs) > nowMs) return null;
@@ -66,11 +75,11 @@ export function nextAttemptMs({ slotMs, nextMs }: SlotSpan, history: SlotHistory
   if (!failedHere && !history.refused) return nowMs;
   const remainingMs =
     pauseAfterFailureMs(history, nextMs - slotMs) - (ageMs(history.failedAtMs, nowMs) ?? Number.POSITIVE_INFINITY);
-  const restEndsMs = nowMs + Math.max(0, remainingMs);
-  return history.refused ? restEndsMs : Math.min(restEndsMs, nextMs);
+  const pauseEndsMs = nowMs + Math.max(0, remainingMs);
+  return history.refused ? pauseEndsMs : Math.min(pauseEndsMs, nextMs);
 }
 
-/** Returns the pause after the latest failure in milliseconds; `intervalMs` is the time between two slots. */
+/** Returns the pause after the last failure, in milliseconds. `intervalMs` is the time between two slots. */
 export function pauseAfterFailureMs(
   { failures, refused }: Pick<SlotHistory, 'failures' | 'refused'>,
   intervalMs: number,

@@ -8,8 +8,8 @@ import type { Logger } from '../core/logger.ts';
 import { createRepeatLimit } from '../core/repeat-limit.ts';
 import { bullmq } from './bullmq.ts';
 import { type JobContext, LOCK_DURATION_MS, MAX_STALLED_COUNT, STALLED_INTERVAL_MS, WORKER_RETRY_MS } from './jobs.ts';
-import { accessContextOf } from './redis/probe.ts';
-import { isReply, type RedisFault, redisFaultOf } from './redis/refusals.ts';
+import { redisAccessOf } from './redis/probe.ts';
+import { isRedisReply, type RedisFault, toRedisFault } from './redis/refusals.ts';
 import type { RedisWatch } from './redis/watch.ts';
 
 interface WorkerOptions<D> {
@@ -24,13 +24,13 @@ interface WorkerOptions<D> {
   onRefused(fault: RedisFault): void;
 }
 
-/** Starts a worker, which takes jobs at once. Errors are logged; none ends the worker, but each pauses it. */
+/** Starts a worker, which begins to take jobs at once. An error is logged and pauses the worker, but never ends it. */
 export function startWorker<D>(options: WorkerOptions<D>): { worker: Worker<D>; throttle: ErrorThrottle } {
   const { queueName, connection, watch, concurrency } = options;
   const limit = createRepeatLimit();
   const logger = options.logger.child({ queue: queueName });
-  // The processor must have two parameters: with a third, BullMQ creates a signal with a string as abort reason instead
-  // of an error.
+  // This function must have two parameters: for a function with three, BullMQ creates a signal whose abort reason is a
+  // string and not an error.
   const worker = new bullmq.Worker<D>(queueName, async (job, token) => processJob(job, token, options, logger), {
     connection,
     concurrency,
@@ -38,22 +38,22 @@ export function startWorker<D>(options: WorkerOptions<D>): { worker: Worker<D>; 
     stalledInterval: STALLED_INTERVAL_MS,
     maxStalledCount: MAX_STALLED_COUNT,
     runRetryDelay: WORKER_RETRY_MS,
-    // The version check runs INFO; if Redis refuses it, the worker stays unusable and sends no more commands.
+    // Skips the version check, because it runs INFO: if Redis refuses that, the worker never sends another command.
     skipVersionCheck: true,
   });
   const throttle = createErrorThrottle(worker, watch);
   worker.on('failed', (job, error) => {
     const { code, message, retryable } = summarizeError(error);
     const fields = { job: job?.id, code, retryable, reason: message };
-    // Any other error is a defect: its stack is needed to find it.
+    // An error with the code `internal` is a defect of the program. The stack shows where it is.
     logger.warn(code === 'internal' ? { ...fields, stack: error.stack } : fields, 'job failed');
   });
   worker.on('stalled', (jobId) => logger.warn({ job: jobId }, 'recovered the job of a lost worker'));
   worker.on('error', (error) => {
     throttle.pause();
-    if (isReply(error)) options.onRefused(redisFaultOf(error, accessContextOf(connection)));
-    // While Redis is away the watch has logged it; each connection and command would repeat it.
-    const level = watch.isUp && !isReply(error) ? 'error' : 'debug';
+    if (isRedisReply(error)) options.onRefused(toRedisFault(error, redisAccessOf(connection)));
+    // The outage of Redis has been logged once. Each connection and command would log it again.
+    const level = watch.isUp && !isRedisReply(error) ? 'error' : 'debug';
     const reason = error.message;
     limit(`${level} ${reason}`, (leftOut) => logger[level]({ reason, leftOut }, 'queue worker error'));
   });
@@ -69,17 +69,17 @@ export interface ErrorThrottle {
 }
 
 const THROTTLE_BACKOFF = { baseMs: 50, maxMs: 15_000 };
-/** Errors further apart than this do not increase the backoff. */
+/** An error this long after the previous one does not increase the backoff. */
 const UNRELATED_ERRORS_MS = 30_000;
 
-/** Limits how often a worker can fail, whatever the errors are. */
+/** Creates a throttle that limits how often a worker can fail, whatever its errors are. */
 function createErrorThrottle(worker: Worker, watch: RedisWatch): ErrorThrottle {
   let errors = 0;
   let lastMs = 0;
   let cancelResume: Cancel | null = null;
   let ended = false;
   const pause = (): void => {
-    // Takes effect before the call returns: BullMQ's loop fetches no more jobs.
+    // BullMQ's loop fetches no more jobs from here on, before the promise is settled.
     void worker.pause(true).catch(() => undefined);
   };
   const update = (): void => {
@@ -129,7 +129,8 @@ async function processJob<D>(
     return toStorable(await running);
   } catch (error) {
     if (stopSignal.aborted) {
-      // The job was interrupted and did not fail: the next daemon starts it at once, and no attempt is used up.
+      // The stop interrupted the job, so it has not failed: the next daemon starts it at once, and no attempt is
+      // counted.
       await job.moveToWait(token);
       throw new bullmq.WaitingError();
     }
@@ -137,16 +138,18 @@ async function processJob<D>(
   }
 }
 
-/** Converts a result to JSON, with bigints as strings: an unstorable result would fail a job that is done. */
+/**
+ * Converts a result to JSON values, with bigints as strings: a result that cannot be stored would fail a finished job.
+ */
 function toStorable(result: unknown): unknown {
   const text = JSON.stringify(result, (_key, value) => (typeof value === 'bigint' ? value.toString() : value));
   return text === undefined ? null : JSON.parse(text);
 }
 
 /**
- * Closes the worker when its handlers have ended, within the remaining time. BullMQ's `close` hangs while Redis is
- * away, and `close(true)`, which does not, works only as the first call: so without Redis the handlers are awaited
- * first.
+ * Closes the worker after its running jobs have ended, within the remaining time. Returns false if the time was too
+ * short. While Redis is away, BullMQ's `close()` hangs. `close(true)` does not, but works only if no `close()` preceded
+ * it, so without Redis the jobs are awaited first.
  */
 export async function closeWorker(
   worker: Worker,

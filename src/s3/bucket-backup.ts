@@ -14,13 +14,13 @@ export interface BucketBackupOptions {
   connection: S3Connection;
   name: string;
   force?: boolean;
-  /** Prefix of the temporary folder for the backup; six characters are appended. */
+  /** Path of the temporary folder for the backup, except for its last six characters, which are random. */
   workPrefix: string;
 }
 
 /**
- * Creates a backup with `backupLedger`, uploads it and verifies the object. Throws S3Error and the errors of
- * `backupLedger`; on failure no object remains.
+ * Creates a backup with `backupLedger`, uploads it and verifies the uploaded object. Throws S3Error and the errors of
+ * `backupLedger`; if it fails, it leaves no object in the bucket.
  */
 export async function backupToBucket({
   ledgerPath,
@@ -45,10 +45,10 @@ export async function backupToBucket({
 }
 
 /**
- * Parses an address such as `s3://bucket/prefix/name.db`. An address that does not end with `.db` is a prefix; its name
- * is null.
+ * Parses an address such as `s3://bucket/prefix/name.db`. An address that does not end with `.db` is only a prefix, and
+ * `name` is null. Throws UsageError for any other address, and if the configuration has no access key.
  */
-export function backupAddress(address: string, access: S3Access | null): { place: S3Place; name: string | null } {
+export function parseBackupAddress(address: string, access: S3Access | null): { place: S3Place; name: string | null } {
   const found = parseS3Url(address);
   if (found === null)
     throw new UsageError(
@@ -56,15 +56,20 @@ export function backupAddress(address: string, access: S3Access | null): { place
       'write it as s3://bucket/prefix or s3://bucket/prefix/name.db',
     );
   if (access === null)
-    throw new UsageError(`${address} needs an access key`, 'add `s3:` with its key to the configuration');
+    throw new UsageError(
+      `${address} needs an access key`,
+      'add `s3:` with `access_key_id` and `secret_access_key` to the configuration',
+    );
   const { bucket, key } = found;
   const slash = key.lastIndexOf('/') + 1;
   if (key.endsWith('.db')) return { place: { access, bucket, prefix: key.slice(0, slash) }, name: key.slice(slash) };
   return { place: { access, bucket, prefix: prefixOf(key) }, name: null };
 }
 
-/** Downloads the backup of this name, or the newest scheduled one if the name is null. Returns its address. */
-export function fetchBackup(connection: S3Connection, name: string | null, path: string): Promise<string> {
+/**
+ * Downloads the backup with this name to `path`; null: the newest scheduled backup. Returns the address of the backup.
+ */
+export function downloadBackup(connection: S3Connection, name: string | null, path: string): Promise<string> {
   return withBucket(connection, async (bucket) => {
     const selected = name ?? newestBackup(await bucket.names(), connection.clock.now());
     if (selected === null) {

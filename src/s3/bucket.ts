@@ -4,19 +4,22 @@ import { pipeline } from 'node:stream/promises';
 import type { S3Place } from '../config/types.ts';
 import { S3Error } from './refusals.ts';
 import {
-  element,
-  elementsOf,
-  elementText,
-  type ReadResponse,
+  type ResponseReader,
   S3Client,
   type S3Connection,
   type S3Request,
   sha256Of,
+  xmlElement,
+  xmlElements,
+  xmlElementText,
 } from './s3-client.ts';
 
 export interface ObjectHead {
   sizeBytes: number;
-  /** SHA-256 in base64, with the number of parts for a multipart object; null if the service stores no checksums. */
+  /**
+   * SHA-256 in base64. For a multipart object, `-` and the number of parts follow. Null if the service stores no
+   * checksums.
+   */
   checksum: string | null;
 }
 
@@ -25,6 +28,7 @@ export interface UploadedPart {
   digest: Buffer;
 }
 
+/** Connects to the objects of a place, runs `work` with them, and closes the connections. */
 export async function withBucket<T>(connection: S3Connection, work: (bucket: Bucket) => Promise<T>): Promise<T> {
   const client = new S3Client(connection);
   try {
@@ -34,7 +38,9 @@ export async function withBucket<T>(connection: S3Connection, work: (bucket: Buc
   }
 }
 
-/** The objects under a prefix of a bucket, by their names below it. Every method throws S3Error. */
+/**
+ * The objects under a prefix of a bucket. A name is the part of a key after the prefix. Every method throws S3Error.
+ */
 export class Bucket {
   readonly #client: S3Client;
   readonly #place: S3Place;
@@ -48,6 +54,7 @@ export class Bucket {
     return this.#client.addressOf(name);
   }
 
+  /** Reads size and checksum of an object; null if it does not exist. */
   async head(name: string): Promise<ObjectHead | null> {
     const headers = this.#checksumHeader('x-amz-checksum-mode', 'ENABLED');
     try {
@@ -65,13 +72,14 @@ export class Bucket {
     }
   }
 
-  /** Downloads an object to a file. A response that breaks off is requested again. */
+  /** Downloads an object to a file. If the response breaks off, the object is requested again. */
   async download(name: string, path: string): Promise<void> {
     await this.#client.send({ method: 'GET', name }, ({ body }) =>
       pipeline(body, createWriteStream(path, { mode: 0o600 })),
     );
   }
 
+  /** Downloads an object and returns its SHA-256 in base64. */
   digest(name: string): Promise<string> {
     return this.#client.send({ method: 'GET', name }, async ({ body }) => {
       const hash = createHash('sha256');
@@ -80,7 +88,7 @@ export class Bucket {
     });
   }
 
-  /** Lists the names of all objects, except those below another slash. */
+  /** Lists the names of all objects under the prefix, except names that contain a slash. */
   async names(): Promise<string[]> {
     const { prefix } = this.#place;
     const keys: string[] = [];
@@ -89,8 +97,8 @@ export class Bucket {
       const query: Record<string, string> = { 'list-type': '2', prefix };
       if (token !== null) query['continuation-token'] = token;
       const xml: string = await this.#request({ method: 'GET', name: null, query });
-      keys.push(...elementsOf(xml, 'Contents').map((item) => elementText(item, 'Key') ?? ''));
-      token = elementText(xml, 'NextContinuationToken');
+      keys.push(...xmlElements(xml, 'Contents').map((item) => xmlElementText(item, 'Key') ?? ''));
+      token = xmlElementText(xml, 'NextContinuationToken');
     } while (token !== null);
     return keys.map((key) => key.slice(prefix.length)).filter((name) => name !== '' && !name.includes('/'));
   }
@@ -108,12 +116,12 @@ export class Bucket {
   async startUpload(name: string): Promise<string> {
     const headers = this.#checksumHeader('x-amz-checksum-algorithm', 'SHA256');
     const xml = await this.#request({ method: 'POST', name, query: { uploads: '' }, headers });
-    const uploadId = elementText(xml, 'UploadId');
+    const uploadId = xmlElementText(xml, 'UploadId');
     if (uploadId === null) throw notS3Error(this.addressOf(name));
     return uploadId;
   }
 
-  /** Uploads a part; numbers start at 1. */
+  /** Uploads one part of a multipart upload. Part numbers start at 1. */
   uploadPart(name: string, uploadId: string, number: number, body: Buffer): Promise<UploadedPart> {
     const digest = sha256Of(body);
     const query = { partNumber: String(number), uploadId };
@@ -123,43 +131,44 @@ export class Bucket {
     });
   }
 
-  /** Completes the upload. The object exists only from then on. */
+  /** Completes a multipart upload. Before that the object does not exist. */
   async completeUpload(name: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
     const partElements = parts.map(({ etag, digest }, index) => {
-      const number = element('PartNumber', String(index + 1));
-      const checksum = this.#client.hasChecksums ? element('ChecksumSHA256', digest.toString('base64')) : '';
-      return `<Part>${number}${element('ETag', etag)}${checksum}</Part>`;
+      const number = xmlElement('PartNumber', String(index + 1));
+      const checksum = this.#client.hasChecksums ? xmlElement('ChecksumSHA256', digest.toString('base64')) : '';
+      return `<Part>${number}${xmlElement('ETag', etag)}${checksum}</Part>`;
     });
     const body = Buffer.from(`<CompleteMultipartUpload>${partElements.join('')}</CompleteMultipartUpload>`);
     const request: S3Request = { method: 'POST', name, query: { uploadId }, body };
     await this.#client.send(request, async (response) => {
       const xml = await response.body.text();
-      // The service may start its response before it knows the outcome.
-      if (xml.includes('<Error>')) throw this.#client.lateRefusal(request, elementText(xml, 'Code'));
+      // A service may send status 200 before it knows the outcome, and then an error in the body.
+      if (xml.includes('<Error>')) throw this.#client.lateRefusal(request, xmlElementText(xml, 'Code'));
     });
   }
 
-  /** Cancels the upload and discards its parts. Sent once, even after a stop. */
+  /** Cancels an upload and discards its parts. The request is sent even while the program stops, and is not retried. */
   async abortUpload(name: string, uploadId: string): Promise<void> {
     await this.#request({ method: 'DELETE', name, query: { uploadId }, isCleanup: true });
   }
 
+  /** Lists the multipart uploads under the prefix that were neither completed nor cancelled. */
   async unfinishedUploads(): Promise<{ name: string; uploadId: string }[]> {
     const { prefix } = this.#place;
     const xml = await this.#request({ method: 'GET', name: null, query: { uploads: '', prefix } });
-    return elementsOf(xml, 'Upload').map((item) => ({
-      name: (elementText(item, 'Key') ?? '').slice(prefix.length),
-      uploadId: elementText(item, 'UploadId') ?? '',
+    return xmlElements(xml, 'Upload').map((item) => ({
+      name: (xmlElementText(item, 'Key') ?? '').slice(prefix.length),
+      uploadId: xmlElementText(item, 'UploadId') ?? '',
     }));
   }
 
-  /** Returns a header only for services that store checksums. */
+  /** Returns the header for a service that stores checksums; for other services, no header. */
   #checksumHeader(name: string, value: string): Record<string, string> {
     return this.#client.hasChecksums ? { [name]: value } : {};
   }
 
   #request(request: S3Request): Promise<string> {
-    const read: ReadResponse<string> = ({ body }) => body.text();
+    const read: ResponseReader<string> = ({ body }) => body.text();
     return this.#client.send(request, read);
   }
 }

@@ -11,7 +11,10 @@ export class S3Error extends AppError {
   }
 }
 
-/** A failed response. The service's message is omitted: it may quote signed data. */
+/**
+ * The details of a response that refuses a request. The service's message is left out, because it may quote signed
+ * data.
+ */
 export interface S3Refusal {
   status: number;
   /** The error code, such as `NoSuchBucket`; null if the response has no body, as for HEAD. */
@@ -19,13 +22,13 @@ export interface S3Refusal {
   region: string | null;
 }
 
-/** The words for a refused request in an error. */
+/** A refused request, in the words of an error. */
 export interface RefusedRequest {
   /** The request, such as `PUT s3://bucket/key`. */
   label: string;
   /** The permission that the request needs, from `requiredPermission`. */
   permission: string;
-  /** The resource of the permission, such as `s3://bucket/prefix/*`. */
+  /** The objects that the permission must cover, such as `s3://bucket/prefix/*`. */
   place: string;
 }
 
@@ -36,12 +39,15 @@ interface RequestKind {
   query?: Record<string, string>;
 }
 
-/** Returns the permission that a request needs, by its name in policies of Amazon S3, which other services share. */
+/**
+ * Returns the permission that a request needs, under its name in Amazon S3's policies. Other services use the same
+ * names.
+ */
 export function requiredPermission({ method, name, query = {} }: RequestKind): string {
   if (name === null) return 'uploads' in query ? 's3:ListBucketMultipartUploads' : 's3:ListBucket';
   if (method === 'DELETE') return 'uploadId' in query ? 's3:AbortMultipartUpload' : 's3:DeleteObject';
   if (method === 'GET') return 's3:GetObject';
-  // Without permission to list, HEAD of a missing object is refused too.
+  // If the key may not list objects, the service refuses HEAD for a missing object with 403 instead of 404.
   if (method === 'HEAD') return 's3:GetObject and s3:ListBucket';
   return 's3:PutObject';
 }
@@ -51,7 +57,7 @@ const DENIED = 's3_denied';
 interface RefusalReason {
   /** The code of the error. */
   own: string;
-  /** The problem in words; null if the code of the service is clear enough. */
+  /** Describes the problem; null if the service's own code is clear enough. */
   words: ((request: RefusedRequest) => string) | null;
   remedy: (request: RefusedRequest) => string;
 }
@@ -113,7 +119,7 @@ const S3_REASONS: Readonly<Record<string, RefusalReason>> = {
     remedy: () => "synchronize this machine's clock with NTP: it differs from the service's",
   },
 };
-/** A 403 with an unknown code or none: a HEAD response has no body. */
+/** For status 403 with an unknown code or without one, as a response to HEAD has no body. */
 const UNKNOWN_FORBIDDEN: RefusalReason = {
   own: DENIED,
   words: ({ permission }) => `it refused ${permission}`,
@@ -127,7 +133,7 @@ const UNKNOWN_S3_REFUSAL: RefusalReason = {
 const REGION_CODES = /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint)/;
 
 /** Converts a failed response to an error. */
-export function refusalError(request: RefusedRequest, { status, code, region }: S3Refusal): S3Error {
+export function toRefusalError(request: RefusedRequest, { status, code, region }: S3Refusal): S3Error {
   const responseText = `${request.label}: the service answered ${status}${code === null ? '' : ` ${code}`}`;
   const isRegion = status === 301 || status === 307 || REGION_CODES.test(code ?? '');
   if (isRegion || (status === 400 && region !== null && S3_REASONS[code ?? ''] === undefined)) {
@@ -140,13 +146,13 @@ export function refusalError(request: RefusedRequest, { status, code, region }: 
   return new S3Error(own, message, { status, retryable, hint: remedy(request) });
 }
 
-/** Reports whether the same request may succeed after somebody has changed something at the service or in the network. */
-export function isFixedElsewhere(code: string): boolean {
+/** Reports whether an error code is that of a failed request to S3, whose cause is at the service or in the network. */
+export function isS3Failure(code: string): boolean {
   return code.startsWith('s3_');
 }
 
-/** Converts the error of a request that got no complete response. */
-export function outboundS3Error(label: string, error: OutboundError): S3Error {
+/** Converts the error of a request without a complete response to an S3Error. */
+export function noResponseError(label: string, error: OutboundError): S3Error {
   const message = `${label}: ${error.message}`;
   if (error instanceof ProxyRefusedError) {
     const { hint = '', status } = error;

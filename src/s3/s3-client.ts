@@ -6,22 +6,23 @@ import { type Clock, isoTime, sleep } from '../core/clock.ts';
 import { HttpClient, type HttpResponse, readStart } from '../net/http-client.ts';
 import { OutboundError } from '../net/outbound-errors.ts';
 import {
-  outboundS3Error,
+  noResponseError,
   type RefusedRequest,
-  refusalError,
   requiredPermission,
   S3Error,
   type S3Refusal,
+  toRefusalError,
 } from './refusals.ts';
 
 const MAX_S3_ATTEMPTS = 5;
 const BACKOFF = { baseMs: 500, maxMs: 8000 };
 /**
- * Timeout of a response: a part of 8 MiB over a slow line takes minutes, and so does the assembly of a large object.
+ * Time limit for a response. Sending a part of 8 MiB over a slow line takes minutes; completing a large object does,
+ * too.
  */
 const RESPONSE_TIMEOUT_MS = 300_000;
 const IDLE_TIMEOUT_MS = 60_000;
-/** Timeout of requests that clean up after a stop. */
+/** Time limit for a response to a request that cleans up. It is short, because the program may be stopping. */
 const CLEANUP_TIMEOUT_MS = 10_000;
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -32,9 +33,9 @@ export interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Buffer;
-  /** SHA-256 of the body, stored by services with checksums. */
+  /** SHA-256 of the body. It is sent to services that store checksums. */
   digest?: Buffer;
-  /** True for a cleanup request: sent once, even after a stop. */
+  /** True for a request that cleans up: it is sent even while the program stops, and is not retried. */
   isCleanup?: boolean;
 }
 
@@ -43,14 +44,14 @@ export interface S3Connection {
   clock: Clock;
   signal: AbortSignal;
   responseTimeoutMs?: number;
-  /** Maximum of attempts for a request. */
+  /** Maximum number of attempts for a request. */
   attempts?: number;
 }
 
-/** Reads a 2xx response. */
-export type ReadResponse<T> = (response: HttpResponse) => Promise<T>;
+/** A function that reads a response with status 2xx. */
+export type ResponseReader<T> = (response: HttpResponse) => Promise<T>;
 
-/** A client that sends signed requests for one prefix of a bucket and retries temporary failures. */
+/** A client that sends signed requests about one bucket and retries temporary failures. */
 export class S3Client {
   readonly #connection: S3Connection;
   readonly #http: HttpClient;
@@ -68,8 +69,8 @@ export class S3Client {
     });
   }
 
-  /** Sends a request with retries. Throws S3Error, or the signal's reason. */
-  async send<T>(request: S3Request, read: ReadResponse<T>): Promise<T> {
+  /** Sends a request, with retries, and returns the result of `read`. Throws S3Error, or the reason of the signal. */
+  async send<T>(request: S3Request, read: ResponseReader<T>): Promise<T> {
     const { clock, signal, attempts = MAX_S3_ATTEMPTS } = this.#connection;
     for (let failures = 0; ; failures += 1) {
       try {
@@ -83,7 +84,7 @@ export class S3Client {
     }
   }
 
-  /** True if the service stores SHA-256 checksums: other services reject requests that mention them. */
+  /** True for Amazon S3, which stores SHA-256 checksums. Other services may reject requests with checksums. */
   get hasChecksums(): boolean {
     return this.#connection.place.access.endpoint === null;
   }
@@ -92,18 +93,18 @@ export class S3Client {
     return this.#http.close();
   }
 
-  /** The error for a refusal that comes in the body of an answer of 200. */
+  /** Returns the error for a refusal in the body of a response with status 200. */
   lateRefusal(request: S3Request, code: string | null): S3Error {
-    return refusalError(this.#described(request), { status: 500, code, region: null });
+    return toRefusalError(this.#described(request), { status: 500, code, region: null });
   }
 
-  /** Formats an address such as `s3://bucket/prefix/name`. */
+  /** Returns the address of an object, such as `s3://bucket/prefix/name`; of the bucket if the name is null. */
   addressOf(name: string | null): string {
     const { bucket, prefix } = this.#connection.place;
     return name === null ? `s3://${bucket}` : `s3://${bucket}/${prefix}${name}`;
   }
 
-  async #sendOnce<T>(request: S3Request, read: ReadResponse<T>): Promise<T> {
+  async #sendOnce<T>(request: S3Request, read: ResponseReader<T>): Promise<T> {
     const { method, body, isCleanup } = request;
     const words = this.#described(request);
     const { url, headers } = await this.#sign(request);
@@ -118,10 +119,10 @@ export class S3Client {
     try {
       return await this.#http.send(sent, async (response) => {
         if (response.status >= 200 && response.status < 300) return read(response);
-        throw refusalError(words, await readRefusal(response));
+        throw toRefusalError(words, await readRefusal(response));
       });
     } catch (error) {
-      throw error instanceof OutboundError ? outboundS3Error(words.label, error) : error;
+      throw error instanceof OutboundError ? noResponseError(words.label, error) : error;
     }
   }
 
@@ -159,8 +160,8 @@ export function sha256Of(body: Buffer | string): Buffer {
 }
 
 /**
- * Returns the URL of a bucket. At Amazon the bucket is part of the host name; at other services, and if dots in its
- * name would break the certificate, part of the path.
+ * Returns the URL of a bucket. At Amazon the bucket's name is part of the host name; at other services it is part of
+ * the path. A name with dots is part of the path at Amazon, too, because the certificate would not match the host name.
  */
 function bucketUrl({ endpoint, region }: S3Access, bucket: string): string {
   const amazon = `s3.${region}.amazonaws.com`;
@@ -173,34 +174,35 @@ function formatQuery(query: Record<string, string>): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** Percent-encodes text as signatures require (RFC 3986), which escapes more characters than JavaScript does. */
+/** Percent-encodes text by RFC 3986, as signatures require. JavaScript's own function escapes fewer characters. */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 async function readRefusal({ status, headers, body }: HttpResponse): Promise<S3Refusal> {
   const text = await readStart(body, MAX_ERROR_BYTES);
-  const region = [headers['x-amz-bucket-region'] ?? []].flat()[0] ?? elementText(text, 'Region');
+  const region = [headers['x-amz-bucket-region'] ?? []].flat()[0] ?? xmlElementText(text, 'Region');
   return {
     status,
-    code: /^\w{1,64}$/.exec(elementText(text, 'Code') ?? '')?.[0] ?? null,
+    code: /^\w{1,64}$/.exec(xmlElementText(text, 'Code') ?? '')?.[0] ?? null,
     region: /^[\w-]{1,32}$/.exec(region ?? '')?.[0] ?? null,
   };
 }
 
-/** Returns the raw content of each element with this name. */
-export function elementsOf(xml: string, name: string): string[] {
+/** Returns the content of each xmlElement with this name, as undecoded XML. */
+export function xmlElements(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, 'g'));
   return [...found].map(([, inner = '']) => inner);
 }
 
-/** Returns the text of the first element with this name; null if there is none. */
-export function elementText(xml: string, name: string): string | null {
-  const [first] = elementsOf(xml, name);
+/** Returns the text of the first xmlElement with this name; null if there is none. */
+export function xmlElementText(xml: string, name: string): string | null {
+  const [first] = xmlElements(xml, name);
   return first === undefined ? null : decodeXmlEntities(first);
 }
 
-export function element(name: string, text: string): string {
+/** Formats an XML xmlElement. */
+export function xmlElement(name: string, text: string): string {
   return `<${name}>${text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`)}</${name}>`;
 }
 

@@ -3,22 +3,22 @@ import { type S3Connection, sha256Of } from './s3-client.ts';
 
 const TEST_OBJECT = '.usage-ledger-doctor';
 
-/** Writes and reads a small object, as an upload does. Throws S3Error. */
-export function testWriting(connection: S3Connection): Promise<void> {
+/** Tests whether an upload can work: writes a small object and reads it. Throws S3Error. */
+export function requireWritable(connection: S3Connection): Promise<void> {
   return withBucket(connection, async (bucket) => {
     await bucket.put(TEST_OBJECT, Buffer.from('usage-ledger'));
     await bucket.head(TEST_OBJECT);
     await bucket.digest(TEST_OBJECT);
-    // An upload does not need this permission.
+    // Ignores a refusal, because an upload does not need permission to delete.
     await bucket.remove(TEST_OBJECT).catch(() => undefined);
   });
 }
 
 /**
- * Writes, lists, reads and deletes a small object, as uploads, rotation and restore do. Returns a description of the
- * first mismatch, or null. Throws S3Error.
+ * Tests whether uploads, rotation and restore can work: writes, lists, reads and deletes a small object. If the object
+ * is not as it was written, returns a description of the difference; otherwise null. Throws S3Error.
  */
-export function testPrefix(connection: S3Connection): Promise<string | null> {
+export function findPrefixFault(connection: S3Connection): Promise<string | null> {
   return withBucket(connection, (bucket) => tryBucket(bucket, Buffer.from(`doctor ${connection.clock.now()}`)));
 }
 

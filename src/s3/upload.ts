@@ -4,29 +4,35 @@ import type { Bucket, UploadedPart } from './bucket.ts';
 import { S3Error } from './refusals.ts';
 import { sha256Of } from './s3-client.ts';
 
-/** Size of a part, and thus the memory for a file. */
+/** Size of a part. An upload needs this much memory, however large the file is. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** Maximum of parts of one object. */
+/** Maximum number of parts of an object, a limit of S3. */
 const MAX_PARTS = 10_000;
 
 export interface UploadOptions {
   bucket: Bucket;
   path: string;
   name: string;
-  /** Reports whether an unfinished upload of another object can be removed, because nobody will continue it. */
+  /**
+   * Reports whether an unfinished upload of the object with this name may be cancelled, because nobody will continue
+   * it.
+   */
   isAbandoned: (name: string) => boolean;
 }
 
 interface SentFile {
   sizeBytes: number;
   digest: string;
-  /** The service's checksum: for a multipart object, the checksum of the parts' checksums with their number. */
+  /**
+   * The checksum that the service should store; for a multipart object, that of the parts' checksums and their number.
+   */
   checksum: string;
 }
 
 /**
- * Uploads a file as an object and verifies it. Whenever this ends, the object is complete or absent. Memory use does
- * not grow with the file. Throws S3Error, with code `upload_faulty` if the stored object does not match the file.
+ * Uploads a file as an object and verifies the object. Even after a failure, the object is complete or does not exist.
+ * The memory used hardly depends on the size of the file. Throws S3Error, with code `upload_faulty` if the stored
+ * object does not match the file.
  */
 export async function uploadFile(options: UploadOptions): Promise<void> {
   const file = await open(options.path);
@@ -55,7 +61,7 @@ async function uploadParts(options: UploadOptions, file: FileHandle, partBytes: 
     try {
       await bucket.completeUpload(name, uploadId, parts);
     } catch (error) {
-      // If the response was lost, the object may exist.
+      // The upload may be complete although its response was lost.
       if ((await describeDifference(options, sent)) !== null) throw error;
       return;
     }
@@ -101,8 +107,8 @@ async function verifyUpload(options: UploadOptions, sent: SentFile): Promise<voi
 }
 
 /**
- * Compares the object with the sent file and describes the difference; null if they match. Without a matching checksum,
- * the object is downloaded.
+ * Compares the object with the sent file and describes the difference; null if they match. If the service has no
+ * matching checksum, the object is downloaded for the comparison.
  */
 async function describeDifference({ bucket, name }: UploadOptions, sent: SentFile): Promise<string | null> {
   const head = await bucket.head(name);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { LARGEST_FIGURE } from '../core/figure.ts';
 
-/** Credits and requests, at least one of them too large for a double to be exact. */
+/** The credits and requests of a record. At least one of them is too large to be exact as a double. */
 interface LargeFigures {
   credits: number | bigint;
   requests: number | bigint;
@@ -12,24 +12,31 @@ interface LargeFigures {
 const ROWS_PER_BLOCK = 8192;
 const ROW_MASK = ROWS_PER_BLOCK - 1;
 const ROW_BITS = Math.log2(ROWS_PER_BLOCK);
-/** Tenants are sorted instead of counted once their numbers span more than this many times their count. */
+/**
+ * Records are sorted, and not ordered by counting, if the range of tenant numbers is more than this many times their
+ * count.
+ */
 const MAX_GAP = 16;
 
-/** Records ordered at a time, and the numbers per record. */
+/** Number of records that are passed on at a time. */
 const ROWS_PER_CHUNK = 1024;
+/** Numbers per record: tenant number, credits and requests. */
 const ROW = 3;
 
 /** The largest figure that fits into 32 bits. */
-const NARROW = 2 ** 32 - 1;
+const MAX_NARROW_FIGURE = 2 ** 32 - 1;
 
-/** Columns of a fixed number of records. They never grow: copying them to larger ones would need the memory twice. */
+/** The columns of a fixed number of records. They never grow, because copying them would need twice the memory. */
 class Block {
   readonly tenants = new Uint32Array(ROWS_PER_BLOCK);
-  /** Credits and requests of a record, next to each other; doubles once a figure is negative or exceeds 32 bits. */
+  /**
+   * Credits and requests of each record, next to each other. They are integers of 32 bits until a figure is negative or
+   * larger; from then on, all of them are doubles.
+   */
   figures: Uint32Array | Float64Array = new Uint32Array(ROWS_PER_BLOCK * 2);
 
   set(at: number, tenantKey: number, credits: number, requests: number): void {
-    const narrow = credits >= 0 && credits <= NARROW && requests >= 0 && requests <= NARROW;
+    const narrow = credits >= 0 && credits <= MAX_NARROW_FIGURE && requests >= 0 && requests <= MAX_NARROW_FIGURE;
     if (!narrow && this.figures instanceof Uint32Array) this.figures = new Float64Array(this.figures);
     this.tenants[at] = tenantKey;
     // Zero has a sign in JSON, but not in the ledger.
@@ -40,11 +47,11 @@ class Block {
 
 const NO_BLOCK = new Block();
 
-/** The figures of one period, each tenant at most once, in columns of numbers: mostly 12 bytes a record. */
+/** The credits and requests of one period, with at most one record per tenant. A record mostly takes 12 bytes. */
 export class FigureColumns {
   readonly #blocks: Block[] = [];
   #last = NO_BLOCK;
-  /** By tenant number; the columns contain 0 for them. */
+  /** Large figures by tenant number. The columns contain 0 in their place. */
   readonly #large = new Map<number, LargeFigures>();
   #size = 0;
 
@@ -69,15 +76,18 @@ export class FigureColumns {
   }
 
   /**
-   * Returns the records by tenant number, because writing in the ledger's key order makes a merge cheap. Overwrites the
-   * result of an earlier call with the same memory.
+   * Returns the records ordered by tenant number, which is the key order of the ledger and makes a merge cheap. A
+   * result is valid until the next call with the same `memory`.
    */
-  inOrder(memory = new OrderMemory()): OrderedFigures {
-    return new OrderedFigures(this.#blocks, this.#large, this.#order(memory));
+  inOrder(memory = new SlotMemory()): FiguresByTenant {
+    return new FiguresByTenant(this.#blocks, this.#large, this.#order(memory));
   }
 
-  /** Counting by tenant number costs a tenth of sorting; for a few tenants far apart, sorting is faster. */
-  #order(memory: OrderMemory): Order {
+  /**
+   * Orders the records. Counting by tenant number takes a tenth of the time of sorting, unless the numbers are far
+   * apart.
+   */
+  #order(memory: SlotMemory): Order {
     let least = Number.POSITIVE_INFINITY;
     let most = 0;
     for (let position = 0; position < this.#size; position += 1) {
@@ -87,13 +97,13 @@ export class FigureColumns {
     }
     if (most - least > this.#size * MAX_GAP) {
       const positions = Uint32Array.from({ length: this.#size }, (_, position) => position + 1);
-      return { places: positions.sort((a, b) => this.#tenantAt(a - 1) - this.#tenantAt(b - 1)), first: null };
+      return { slots: positions.sort((a, b) => this.#tenantAt(a - 1) - this.#tenantAt(b - 1)), first: null };
     }
-    const places = memory.zeros(Math.max(0, most - least + 1));
+    const slots = memory.zeros(Math.max(0, most - least + 1));
     for (let position = 0; position < this.#size; position += 1) {
-      places[this.#tenantAt(position) - least] = position + 1;
+      slots[this.#tenantAt(position) - least] = position + 1;
     }
-    return { places, first: least };
+    return { slots, first: least };
   }
 
   #tenantAt(position: number): number {
@@ -102,32 +112,37 @@ export class FigureColumns {
 }
 
 /**
- * Throws for a figure out of bounds. Only bigints can be; the page parser rejects them earlier, with the field's name.
+ * Throws `figure_too_large` for a figure that the ledger cannot store. Only a bigint can be one. The page parser
+ * rejects such figures earlier and names the field.
  */
 function requireFigure(figure: number | bigint): void {
   if (figure >= -LARGEST_FIGURE && figure <= LARGEST_FIGURE) return;
-  throw new AppError('figure_too_large', `${figure} is no figure: the ledger holds those up to ±(2^63-1)`);
+  throw new AppError('figure_too_large', `${figure} is out of range: the ledger stores integers up to ±(2^63-1)`);
 }
 
-/** Reusable memory for ordering. */
-export class OrderMemory {
-  #places = new Uint32Array();
+/** An array that is used again for each ordering, because allocating it each time is slow. */
+export class SlotMemory {
+  #slots = new Uint32Array();
 
   /** Returns `count` zeros, valid until the next call. */
   zeros(count: number): Uint32Array {
-    if (count > this.#places.length) this.#places = new Uint32Array(count);
-    return this.#places.subarray(0, count).fill(0);
+    if (count > this.#slots.length) this.#slots = new Uint32Array(count);
+    return this.#slots.subarray(0, count).fill(0);
   }
 }
 
 interface Order {
-  /** Positions from 1, by tenant number; 0 means none. */
-  places: Uint32Array;
-  /** The tenant number of the first place when there is one place per number; null when places are sorted positions. */
+  /**
+   * The positions of the records, counted from 1, in the order of tenant numbers. After counting there is a slot for
+   * each tenant number, and 0 means that no record has it.
+   */
+  slots: Uint32Array;
+  /** After counting: the tenant number of the first slot. After sorting: null. */
   first: number | null;
 }
 
-export class OrderedFigures {
+/** The records of `FigureColumns` in the order of tenant numbers. */
+export class FiguresByTenant {
   readonly #blocks: readonly Block[];
   readonly #large: ReadonlyMap<number, LargeFigures>;
   readonly #order: Order;
@@ -150,7 +165,7 @@ export class OrderedFigures {
     }
   }
 
-  /** Returns a SHA-256, equal for equal figures of the same tenants; figures too large for a double follow as text. */
+  /** Returns a SHA-256 over tenant numbers and figures; two periods have the same digest if all of these are equal. */
   digest(): Buffer {
     const hash = createHash('sha256');
     for (const rows of this.#chunks()) hash.update(rows);
@@ -159,19 +174,20 @@ export class OrderedFigures {
     return hash.digest();
   }
 
-  /** Yields tenant number, credits and requests of consecutive records; the next chunk overwrites the array. */
+  /** Yields tenant number, credits and requests of consecutive records. The next chunk overwrites the yielded array. */
   *#chunks(): Generator<Float64Array> {
     const rows = new Float64Array(ROWS_PER_CHUNK * ROW);
-    const { places, first } = this.#order;
+    const { slots, first } = this.#order;
     const blocks = this.#blocks;
     let used = 0;
-    for (let index = 0; index < places.length; index += 1) {
-      const place = places[index] as number;
-      if (place === 0) continue;
-      const position = place - 1;
+    for (let index = 0; index < slots.length; index += 1) {
+      const slot = slots[index] as number;
+      if (slot === 0) continue;
+      const position = slot - 1;
       const { tenants, figures } = blocks[position >>> ROW_BITS] as Block;
       const at = position & ROW_MASK;
-      // Computed, because reading it from the column would cost another distant memory access.
+      // After counting, computes the tenant number: reading it from the column would take another distant memory
+      // access.
       rows[used] = first === null ? (tenants[at] as number) : first + index;
       rows[used + 1] = figures[at * 2] as number;
       rows[used + 2] = figures[at * 2 + 1] as number;

@@ -1,13 +1,13 @@
-/** Keys per row that SQLite joins: reading each key as its own row would take a third longer. */
+/** Number of keys that one read returns as a single row of SQLite: reading each key as a row takes a third longer. */
 export const KEYS_PER_READ = 4096;
 
 /**
- * Consecutive keys of a period: the tenant numbers, then the credits of each, then its requests. Figures beyond 2^53
- * are the nearest double. Fewer than `KEYS_PER_READ` keys are the last ones.
+ * The figures of consecutive tenants in a period: first all tenant numbers, then all credits, then all requests. A
+ * figure beyond 2^53 is rounded to the nearest double. If there are fewer than `KEYS_PER_READ` tenants, no more follow.
  */
-export type KnownRows = Float64Array<ArrayBuffer>;
+export type FigureChunk = Float64Array<ArrayBuffer>;
 
-/** The kind and deltas of an entry. */
+/** The kind of an entry, and its changes of credits and requests. */
 interface Change {
   /** One of the two kinds passed to the constructor. */
   kind: number;
@@ -15,7 +15,7 @@ interface Change {
   requests: number;
 }
 
-/** How the ledger numbers the kinds of an entry. */
+/** The numbers that the ledger stores for the two kinds of an entry. */
 interface ChangeKinds {
   increased: number;
   decreased: number;
@@ -24,28 +24,29 @@ interface ChangeKinds {
 const isExact = Number.isSafeInteger;
 
 /**
- * The ledger's figures of one period, read in step with records in the same key order. Most records of a sync are
- * unchanged: detecting that here saves SQLite a look-up for each.
+ * The figures that the ledger has for one period. They are read in key order while records arrive in the same order.
+ * Most records of a sync are unchanged; detecting that here saves a look-up in SQLite for each of them.
  */
 export class KnownFigures {
-  readonly #next: (after: number) => KnownRows;
+  readonly #next: (after: number) => FigureChunk;
   readonly #kinds: ChangeKinds;
-  #rows: KnownRows = new Float64Array();
+  #rows: FigureChunk = new Float64Array();
   #keys = 0;
   #at = 0;
   #isLast = false;
   #missed = false;
   #found = -1;
 
-  /** `next` returns the keys after the given one; it is called once per position, in key order. */
-  constructor(next: (after: number) => KnownRows, kinds: ChangeKinds) {
+  /** `next` reads the figures after the given tenant number. It is called with ascending numbers, beginning with 0. */
+  constructor(next: (after: number) => FigureChunk, kinds: ChangeKinds) {
     this.#next = next;
     this.#kinds = kinds;
   }
 
   /**
-   * Reports whether the ledger has exactly these figures for the tenant; call it in ascending key order. False means
-   * that they may differ: figures beyond 2^53 are read as the nearest double, which no smaller integer equals.
+   * Reports whether the ledger has exactly these figures for the tenant. Call it with ascending tenant numbers. If it
+   * returns false, the figures may still be equal, because figures beyond 2^53 were rounded. A rounded figure never
+   * equals an exact one, whose magnitude is smaller.
    */
   holds(tenantKey: number, credits: number | bigint, requests: number | bigint): boolean {
     this.#found = this.#find(tenantKey);
@@ -53,8 +54,8 @@ export class KnownFigures {
   }
 
   /**
-   * Returns the change from the figures of the last key passed to `holds` to these; null when doubles cannot express it
-   * exactly.
+   * Returns the change from the ledger's figures to these, for the tenant last passed to `holds`. Null if the ledger
+   * has no figures for it, or if doubles cannot represent the change exactly.
    */
   changeTo(credits: number | bigint, requests: number | bigint): Change | null {
     if (this.#found < 0 || typeof credits === 'bigint' || typeof requests === 'bigint') return null;
@@ -65,7 +66,10 @@ export class KnownFigures {
     return { kind: isMore ? this.#kinds.increased : this.#kinds.decreased, ...change };
   }
 
-  /** Reports whether every key of the ledger was passed to `holds`. Call it last. */
+  /**
+   * Reports whether every tenant that the ledger has in this period was passed to `holds`. Call it after the last
+   * record.
+   */
   coversAllKeys(): boolean {
     while (!this.#missed && this.#at === this.#keys && !this.#isLast) this.#readOn();
     return !this.#missed && this.#at === this.#keys;
@@ -79,7 +83,7 @@ export class KnownFigures {
     return this.#rows[2 * this.#keys + this.#found] as number;
   }
 
-  /** Returns the position of a key, or -1. */
+  /** Returns the position of a tenant number in the current chunk; -1 if the ledger does not have it. */
   #find(tenantKey: number): number {
     for (;;) {
       if (this.#at === this.#keys) {
@@ -99,7 +103,7 @@ export class KnownFigures {
     const after = this.#keys === 0 ? 0 : (this.#rows[this.#keys - 1] as number);
     const { buffer } = this.#rows;
     this.#rows = this.#next(after);
-    // Released by hand: little other garbage accumulates here, so the collector would keep this memory for long.
+    // Releases the memory of the previous chunk at once: the garbage collector runs too rarely here.
     buffer.transfer(0);
     this.#keys = this.#rows.length / 3;
     this.#at = 0;

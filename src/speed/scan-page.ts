@@ -1,86 +1,92 @@
 import type { Period } from '../core/period.ts';
 import { randomId } from '../core/randomness.ts';
 
-/** The records of a page in columns. Scanning the next page overwrites them. */
+/** The records of a page, one array for each member. Scanning the next page overwrites the arrays. */
 export interface ScannedPage {
   records: number;
   totalRecords: number;
   totalPages: number;
   body: Uint8Array;
-  /** Byte offsets in `body` at which each tenant id begins and ends: printable ASCII without escapes. */
+  /** The offsets in `body` at which each tenant id begins and ends. An id is printable ASCII without escapes. */
   idStarts: Int32Array;
   idEnds: Int32Array;
   periods: Period[];
-  /** Safe integers, as are `requests`. */
+  /** The credits of each record. They are safe integers, as are the requests. */
   credits: Float64Array;
   requests: Float64Array;
 }
 
-/** The members of a record: texts first, then numbers. */
+/** The names of a record's members. The first four are texts, the last two numbers. */
 const MEMBERS = ['tenant_id', 'period', 'period_start', 'period_end', 'credits_used', 'request_count'];
 const [TENANT_ID, PERIOD, PERIOD_END, CREDITS, REQUESTS] = [0, 1, 3, 4, 5];
 const TEXT_MEMBERS = CREDITS;
 
 const [QUOTE, MINUS, ZERO, COMMA, CLOSE, SPACE] = [0x22, 0x2d, 0x30, 0x2c, 0x5d, 0x20];
-/** Integers with at most this many digits are exact in a double. */
+/** Integers with at most this many digits can be represented exactly as doubles. */
 const MAX_SAFE_DIGITS = 15;
 /** The first record must lie within this many bytes of the opening bracket. */
 const MAX_FIRST_RECORD_BYTES = 4096;
-/** Slots for months, indexed by the last digit of the year and by the month. */
+/**
+ * Number of slots for months. The index of a slot is made from the last digit of the year and the two digits of the
+ * month.
+ */
 const MONTH_SLOTS = 4096;
 
-/** 1 for each byte that ends a text or is not supported here. */
+/** For each byte: 1 if it ends a text, or if the scanner does not accept it inside a text; otherwise 0. */
 const IS_TEXT_END = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte === QUOTE || byte < SPACE || byte > 0x7e || byte === 0x5c),
 );
 
 type PageTotals = Pick<ScannedPage, 'totalRecords' | 'totalPages'>;
 
-/** The request for a page, as far as its response must repeat it. */
+/** The values of a page request that its response must repeat. */
 interface PageWhere {
   workspaceId: string;
   tenantId?: string | undefined;
 }
 
-/** The plain path: the parser, and the rules by which it accepts a record. The scanner accepts nothing else. */
+/**
+ * The parser of pages, with the rules by which it accepts a record. The scanner accepts no record that these rules
+ * reject.
+ */
 export interface PageParser<Where extends PageWhere> {
   parse(body: Uint8Array, where: Where): { total_records: number; total_pages: number };
   isBillingMonth(period: unknown, start: unknown, end: unknown): boolean;
   maxTenantIdBytes: number;
 }
 
-/** The bytes around the records of a valid page, and the totals parsed from them. */
+/** The bytes before and after the records of a valid page, and the totals parsed from them. */
 interface PageEnvelope extends PageWhere {
   head: Buffer;
   tail: Buffer;
   totals: PageTotals;
 }
 
-/** The bytes that every record shares: before each value, and after the last one. */
+/** The bytes that all records have in common: those before each value, and those after the last one. */
 interface RecordTemplate {
   before: Bytes[];
   after: Bytes;
-  /** The index in `MEMBERS` of each value. */
+  /** For each value, the index of its member in `MEMBERS`. */
   members: number[];
-  /** True if the period is followed directly by its bounds. */
+  /** True if `period_start` and `period_end` directly follow `period`. */
   hasSpans: boolean;
 }
 
-/** A verified month with its bounds, in the service's notation. */
+/** A billing month that the parser has accepted: its name and its bounds as the service writes them. */
 interface Month {
   period: Period;
   texts: Bytes[];
-  /** The bytes from the label to the last bound; null if other members are between them. */
+  /** The bytes from the value of `period` to that of `period_end`; null if other members are between them. */
   span: Bytes | null;
 }
 
-/** Stands in for a page's records while the rest of the page is checked. */
+/** Replaces the records of a page while the rest of the page is checked. */
 const RECORDS_PLACEHOLDER = randomId();
 
 /**
- * Reads pages with uniform records: the six members of the API specification in one order, ids in printable ASCII
- * without escapes, integers of at most 15 digits. Scanning the bytes takes half the time of parsing, and no id becomes
- * a string. A scanned page holds the same values that the parser would return.
+ * Reads pages whose records all have the same form: the six members of the API specification in one order, ids in
+ * printable ASCII without escapes, integers of at most 15 digits. Scanning the bytes takes half the time of parsing,
+ * and ids need not become strings. The values are those that the parser would return.
  */
 export class PageScanner<Where extends PageWhere> {
   readonly #parser: PageParser<Where>;
@@ -96,16 +102,16 @@ export class PageScanner<Where extends PageWhere> {
     periods: [],
     ...createColumns(128),
   };
-  /** Number of next pages that are left to the parser. */
+  /** How many of the following pages are left to the parser. */
   #coldPages: number;
 
-  /** Leaves the first `coldPages` pages to the parser, which is faster until the scan is compiled. */
+  /** Leaves the first `coldPages` pages to the parser, which is faster until the engine has compiled the scanner. */
   constructor(parser: PageParser<Where>, coldPages = 0) {
     this.#parser = parser;
     this.#coldPages = coldPages;
   }
 
-  /** Returns null for a page in any other form, valid or not: pass it to the parser. */
+  /** Scans a page. Null if the page has another form, whether or not it is valid: pass it to the parser then. */
   scan(body: Uint8Array, where: Where): ScannedPage | null {
     if (this.#coldPages > 0) {
       this.#coldPages -= 1;
@@ -129,8 +135,8 @@ export class PageScanner<Where extends PageWhere> {
   }
 
   /**
-   * Returns the totals of the page. All pages of a listing have the same bytes around their records, so these are
-   * parsed once.
+   * Returns the totals of the page. The bytes around the records are the same on all pages of a listing, so they are
+   * parsed only once.
    */
   #readTotals(head: Buffer, tail: Buffer, where: Where): PageTotals | null {
     const { workspaceId, tenantId } = where;
@@ -144,8 +150,8 @@ export class PageScanner<Where extends PageWhere> {
   }
 
   /**
-   * Returns the totals from the bytes around the records; null if the records are not those of `data.usage` or if the
-   * rest is invalid.
+   * Parses the totals from the bytes around the records. Null if the records are not those of `data.usage`, or if the
+   * rest of the page is invalid.
    */
   #parseEnvelope(head: Buffer, tail: Buffer, where: Where): PageTotals | null {
     try {
@@ -158,7 +164,7 @@ export class PageScanner<Where extends PageWhere> {
     }
   }
 
-  /** Returns the offset at which the array of records ends; -1 if a byte does not match the template. */
+  /** Reads the records. Returns the offset at which their array ends; -1 if a record does not match the template. */
   #scanRecords(body: Uint8Array, start: number, { before, after, members, hasSpans }: RecordTemplate): number {
     const bytes = bytesOf(body);
     const starts = new Int32Array(MEMBERS.length);
@@ -224,7 +230,7 @@ export class PageScanner<Where extends PageWhere> {
     return true;
   }
 
-  /** Returns the known month if its label and bounds are repeated here byte for byte; otherwise null. */
+  /** Returns the known month whose name and bounds are at this offset, byte for byte; null if there is none. */
   #monthAt(body: Uint8Array, bytes: Bytes, start: number): Month | null {
     const known = this.#months[slotOf(body, start)];
     return known?.span != null && match(bytes, start, known.span) > 0 ? known : null;
@@ -264,7 +270,7 @@ function createColumns(records: number): Pick<ScannedPage, 'idStarts' | 'idEnds'
   };
 }
 
-/** Derives the template from the first record of a page; null if the record has another form. */
+/** Derives the template from the first record of a page; null if the scanner does not support the record's form. */
 function learnTemplate(text: string): RecordTemplate | null {
   const member = /\s*[{,]\s*"(\w+)"\s*:\s*(?:"([^"\\]*)"|(-?\d+))/y;
   const before: Bytes[] = [];
@@ -296,8 +302,8 @@ function hasAllMembers(text: string): boolean {
 }
 
 /**
- * Returns the offset after the expected bytes; -1 if others are found. Compares eight bytes at a time as doubles: in
- * printable ASCII no double is zero or NaN, so equal doubles mean equal bytes.
+ * Returns the offset after the expected bytes; -1 if `body` has other bytes there. It compares eight bytes at a time as
+ * doubles. Eight bytes of printable ASCII are never zero or NaN, so doubles are equal only if the bytes are.
  */
 function match(body: Bytes, start: number, expected: Bytes): number {
   const { length } = expected;
@@ -321,7 +327,7 @@ function isSameMonth(body: Bytes, starts: Int32Array, ends: Int32Array, { texts 
   return true;
 }
 
-/** Bytes to compare. */
+/** A sequence of bytes in the form that `match` compares. */
 interface Bytes {
   view: DataView;
   length: number;
@@ -331,7 +337,7 @@ function bytesOf({ buffer, byteOffset, length }: Uint8Array): Bytes {
   return { view: new DataView(buffer, byteOffset, length), length };
 }
 
-/** Returns the slot of the month with the label that begins here. */
+/** Returns the slot for the month whose name, such as `2026-03`, begins at this offset. */
 function slotOf(body: Uint8Array, start: number): number {
   return (lowNibble(body[start + 3]) << 8) | (lowNibble(body[start + 5]) << 4) | lowNibble(body[start + 6]);
 }

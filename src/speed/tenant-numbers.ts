@@ -1,31 +1,31 @@
 import { systemRandomness } from '../core/randomness.ts';
 
-/** Bytes per block, a power of two. */
-const NUMBERS_PER_BLOCK = 1 << 16;
-const NUMBER_BITS = Math.log2(NUMBERS_PER_BLOCK);
-const NUMBER_MASK = NUMBERS_PER_BLOCK - 1;
-/** Bytes before each id: its tenant number, 32 bits, and its length in bytes, 16 bits. */
+/** Size of a block in bytes, a power of two. */
+const BLOCK_BYTES = 1 << 16;
+const NUMBER_BITS = Math.log2(BLOCK_BYTES);
+const NUMBER_MASK = BLOCK_BYTES - 1;
+/** Number of bytes before each id: 4 for its tenant number and 2 for the length of the id in bytes. */
 const HEAD = 6;
-const LONGEST = NUMBERS_PER_BLOCK - HEAD;
+const LONGEST = BLOCK_BYTES - HEAD;
 
 /**
- * The numbers of tenants by id. Ids are stored as UTF-8 bytes: a million take half the memory of a Map of strings, and
- * ids read as bytes need no conversion.
+ * A map from tenant ids to tenant numbers. It stores ids as UTF-8 bytes: a million ids take half the memory of a Map of
+ * strings, and an id that was scanned as bytes need not be converted.
  */
-export class TenantNumbers {
-  /** One less than the number of the first new tenant. */
+export class TenantNumbering {
+  /** The largest number that is in use already: the first new tenant gets the next number. */
   readonly base: number;
   readonly #blocks: DataView[] = [];
   /** Bytes used in the last block. */
-  #used = NUMBERS_PER_BLOCK;
+  #used = BLOCK_BYTES;
   #size = 0;
   #known = 0;
   /**
-   * Pairs of an id's hash and the position of its head in the blocks, from 1; 0 is free. The number of pairs is a power
-   * of two.
+   * A hash table of pairs: the hash of an id, and the position of the id's first byte in the blocks plus 1; 0 marks a
+   * free pair. The number of pairs is a power of two.
    */
   #table = new Int32Array(2 * 2048);
-  readonly #text = Buffer.alloc(NUMBERS_PER_BLOCK);
+  readonly #text = Buffer.alloc(BLOCK_BYTES);
 
   constructor(base: number) {
     this.base = base;
@@ -35,18 +35,19 @@ export class TenantNumbers {
     return this.#size;
   }
 
-  /** Adds a tenant of the ledger. Call it before any new tenant is numbered. */
+  /** Adds a tenant that the ledger has already numbered. Call it before any new tenant gets a number. */
   addKnown(id: string, number: number): void {
     const length = this.#text.write(id);
     this.#add(this.#text, 0, length, number, this.#find(this.#text, 0, length));
     this.#known = this.#size;
   }
 
+  /** Returns the number of the tenant with this id; a new tenant gets the next number. */
   numberOf(id: string): number {
     return this.numberAt(this.#text, 0, this.#text.write(id));
   }
 
-  /** Returns the number of the tenant with this id; a new tenant gets the next number. */
+  /** Like `numberOf`, for an id that is given as bytes from `start` to `end`. */
   numberAt(bytes: Uint8Array, start: number, end: number): number {
     const pair = this.#find(bytes, start, end);
     const place = this.#table[pair + 1] as number;
@@ -56,27 +57,27 @@ export class TenantNumbers {
     return number;
   }
 
-  /** Returns the id of a tenant by its number. Reads all ids, so only for error messages. */
+  /** Returns the id of the tenant with this number. It searches all ids, so use it only for error messages. */
   idOf(number: number): string {
     for (const block of this.#blocks) {
-      for (let at = 0; at + HEAD <= NUMBERS_PER_BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
+      for (let at = 0; at + HEAD <= BLOCK_BYTES && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
         if (block.getUint32(at) === number) return Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
       }
     }
     throw new Error(`no tenant has the number ${number}`);
   }
 
-  /** Returns the ids of new tenants in the order of their numbers; looking up a tenant afterwards fails. */
+  /** Returns the ids of the new tenants in the order of their numbers, and ends the map: any later look-up throws. */
   takeNew(): Iterable<string> {
     this.#table = new Int32Array();
     return idsIn(this.#blocks.splice(0), this.#known);
   }
 
-  /** Returns the pair of an id, or a free pair for it, with the hash already set. */
+  /** Returns the index of an id's pair in the table; for a new id, that of a free pair in which the hash is set. */
   #find(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const table = this.#table;
-    if (table.length === 0) throw new Error('the walks have ended');
+    if (table.length === 0) throw new Error('the tenant numbers were taken already');
     const mask = table.length - 1;
     let pair = (hash << 1) & mask;
     for (let place = table[pair + 1] as number; place > 0; place = table[pair + 1] as number) {
@@ -100,8 +101,8 @@ export class TenantNumbers {
   #add(bytes: Uint8Array, start: number, end: number, number: number, pair: number): void {
     const length = end - start;
     if (length > LONGEST) throw new Error(`an id of ${length} bytes is too long`);
-    if (this.#used + HEAD + length > NUMBERS_PER_BLOCK) {
-      this.#blocks.push(new DataView(new ArrayBuffer(NUMBERS_PER_BLOCK)));
+    if (this.#used + HEAD + length > BLOCK_BYTES) {
+      this.#blocks.push(new DataView(new ArrayBuffer(BLOCK_BYTES)));
       this.#used = 0;
     }
     const block = this.#blocks.at(-1) as DataView;
@@ -111,8 +112,8 @@ export class TenantNumbers {
     new Uint8Array(block.buffer, head + HEAD, length).set(bytes.subarray(start, end));
     this.#used = head + HEAD + length;
     this.#size += 1;
-    this.#table[pair + 1] = (this.#blocks.length - 1) * NUMBERS_PER_BLOCK + head + 1;
-    // Three quarters full.
+    this.#table[pair + 1] = (this.#blocks.length - 1) * BLOCK_BYTES + head + 1;
+    // Grows the table when three quarters of its pairs are in use.
     if (this.#size * 8 > this.#table.length * 3) this.#growTable();
   }
 
@@ -132,13 +133,13 @@ export class TenantNumbers {
   }
 }
 
-/** Yields the ids in the blocks, except the first `without`. */
-function* idsIn(blocks: readonly DataView[], without: number): Generator<string> {
+/** Yields the ids in the blocks after the first `skip` ids. */
+function* idsIn(blocks: readonly DataView[], skip: number): Generator<string> {
   let place = 0;
   for (const block of blocks) {
-    for (let at = 0; at + HEAD <= NUMBERS_PER_BLOCK && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
+    for (let at = 0; at + HEAD <= BLOCK_BYTES && lengthAt(block, at) > 0; at += HEAD + lengthAt(block, at)) {
       place += 1;
-      if (place > without) yield Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
+      if (place > skip) yield Buffer.from(block.buffer, at + HEAD, lengthAt(block, at)).toString();
     }
   }
 }
@@ -147,10 +148,10 @@ function lengthAt(block: DataView, head: number): number {
   return block.getUint16(head + 4);
 }
 
-/** Random, so that whoever names tenants cannot provoke collisions. */
+/** The start value of every hash. It is random, so that nobody can choose tenant ids that all have the same hash. */
 const SEED = systemRandomness.bytes(4).readUInt32LE();
 
-/** FNV-1a with its bits mixed once more, because ids differ mostly in their last characters. */
+/** Returns the FNV-1a hash of the bytes. Its bits are mixed once more, because ids mostly differ only at their ends. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = SEED;
   for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);

@@ -6,7 +6,7 @@ import { enqueueManualRun } from '../../src/daemon/manual-runs.ts';
 import { createReload } from '../../src/daemon/reload.ts';
 import type { ConfigurationStatus } from '../../src/ledger/store/file/daemon-lock.ts';
 import type { SyncHandler, SyncJob } from '../../src/queue/jobs.ts';
-import { isListening, privateRedisFolder } from '../../src/queue/redis/target.ts';
+import { isSocketListening, privateRedisFolder } from '../../src/queue/redis/target.ts';
 import type { SyncQueue } from '../../src/queue/sync-queue.ts';
 import { eventually } from '../support/eventually.ts';
 import { startFixture } from '../support/sandbox-fixture.ts';
@@ -83,7 +83,7 @@ test('a private Redis is stopped if opening the ledger fails', async () => {
   const context = fixture.another(undefined, { openWriter });
   await expect(startDaemon(context)).rejects.toThrow('it does not open');
   expect(existsSync(join(privateRedisFolder(context.config.ledger.path), 'appendonlydir'))).toBe(true);
-  expect(await isListening(join(privateRedisFolder(context.config.ledger.path), 'redis.sock'))).toBe(false);
+  expect(await isSocketListening(join(privateRedisFolder(context.config.ledger.path), 'redis.sock'))).toBe(false);
 });
 
 test('notifications of a run that ends during the stop are sent before the deliveries end', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type RefusedRequest, refusalError, requiredPermission } from '../../src/s3/refusals.ts';
+import { type RefusedRequest, requiredPermission, toRefusalError } from '../../src/s3/refusals.ts';
 
 /** The rights as the service authorization reference of Amazon S3 lists them for each operation. */
 test.each<[Parameters<typeof requiredPermission>[0], string]>([
@@ -37,7 +37,7 @@ test.each<[status: number, code: string | null, own: string, words: RegExp, reme
   [404, 'NoSuchBucket', 's3_no_bucket', /404 NoSuchBucket$/, /^create the bucket/],
   [503, 'SlowDown', 's3_failed', /503 SlowDown$/, /status page/],
 ])('%i %s is %s', (status, code, own, words, remedy) => {
-  const error = refusalError(PUT, { status, code, region: null });
+  const error = toRefusalError(PUT, { status, code, region: null });
   expect(error).toMatchObject({ code: own, retryable: status >= 500, hint: expect.stringMatching(remedy) });
   expect(error.message).toMatch(words);
   expect(error.message).toContain(`PUT s3://b/p/a.db: the service answered ${status}`);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TenantNumbers } from '../../src/speed/tenant-numbers.ts';
+import { TenantNumbering } from '../../src/speed/tenant-numbers.ts';
 
 test('a tenant has one number, by its id as text or as bytes, and new tenants are in order of appearance', () => {
   const id = fc.oneof(fc.string({ minLength: 1, maxLength: 8, unit: 'binary' }), fc.stringMatching(/^[ab]{1,3}$/));
   fc.assert(
     fc.property(fc.uniqueArray(id, { maxLength: 40 }), fc.array(fc.tuple(id, fc.boolean())), (known, met) => {
-      const numbers = new TenantNumbers(1000);
+      const numbers = new TenantNumbering(1000);
       for (const [at, one] of known.entries()) numbers.addKnown(one, at * 3);
       const expected = new Map(known.map((one, at) => [one, at * 3]));
       const fresh: string[] = [];
@@ -18,7 +18,7 @@ test('a tenant has one number, by its id as text or as bytes, and new tenants ar
       }
       expect(numbers.size).toBe(expected.size);
       expect([...numbers.takeNew()]).toEqual(fresh);
-      expect(() => numbers.numberOf('a')).toThrow('the walks have ended');
+      expect(() => numbers.numberOf('a')).toThrow('the tenant numbers were taken already');
     }),
     { numRuns: 300 },
   );

@@ -15,8 +15,8 @@ import {
 } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { withBucket } from '../../s3/bucket.ts';
-import { isFixedElsewhere } from '../../s3/refusals.ts';
-import { testWriting } from '../../s3/try-place.ts';
+import { isS3Failure } from '../../s3/refusals.ts';
+import { requireWritable } from '../../s3/try-place.ts';
 import { runInChild } from '../child-process.ts';
 import { type Folders, openFolders } from '../folders/open-folders.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
@@ -30,13 +30,16 @@ export interface BackupScheduleOptions extends JobDeps {
 
 const BACKUP_RETRY_DELAY_MS = 15 * 60_000;
 
-/** Delays before a place that refused a right is tested again with a small object; a backup follows only if that succeeds. */
+/**
+ * Delays before a place that refused a right is tested again with a small object; a backup follows only if that
+ * succeeds.
+ */
 const REFUSED_BACKUP_RETRY = { baseMs: 30_000, maxMs: BACKUP_RETRY_DELAY_MS };
 
 /**
- * Makes a backup at each slot of the cron expression, and at the start if the newest backup is older than the last slot. A
- * slot is retried after 15 minutes if the error is retryable, or sooner if the place refused a right; each failure raises
- * an alert. A child process does the work: a stop kills it and removes the unfinished backup.
+ * Makes a backup at each slot of the cron expression, and at the start if the newest backup is older than the last
+ * slot. A slot is retried after 15 minutes if the error is retryable, or sooner if the place refused a right; each
+ * failure raises an alert. A child process does the work: a stop kills it and removes the unfinished backup.
  */
 export function startBackupSchedule({
   ledgerPath,
@@ -92,7 +95,7 @@ export function startBackupSchedule({
     try {
       if (isDue()) {
         // Avoids copying a large ledger for a place that still refuses it.
-        if (refusals > 0 && unrotated === null) await place.testWriting(stopping);
+        if (refusals > 0 && unrotated === null) await place.requireWritable(stopping);
         const newest = newestBackup(await place.names(stopping), nowMs);
         last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
         if (isDue()) {
@@ -109,11 +112,11 @@ export function startBackupSchedule({
         logger.info({ path: place.addressOf(name) }, 'backup aborted by the stop');
         return;
       }
-      const isRefusal = isFixedElsewhere(code) && !retryable;
+      const isRefusal = isS3Failure(code) && !retryable;
       const words = unrotated === null ? 'backup failed' : 'backup made, but old ones could not be removed';
       logger.error({ path: place.addressOf(unrotated ?? name), code, reason: message, hint }, words);
       const made = unrotated === null ? '' : `${unrotated} was made, but old ones could not be removed: `;
-      failure = `${made}${isFixedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
+      failure = `${made}${isS3Failure(code) ? withRemedy({ message, hint }) : message}`;
       if (unrotated === null) last = retryable || isRefusal ? before : isoTime(nowMs);
       restUntilMs = clock.monotonic() + (isRefusal ? backoffMs(refusals, REFUSED_BACKUP_RETRY) : BACKUP_RETRY_DELAY_MS);
       refusals = isRefusal ? refusals + 1 : 0;
@@ -135,7 +138,7 @@ interface BackupPlace {
   names(signal: AbortSignal): Promise<string[]>;
   remove(names: readonly string[], signal: AbortSignal): Promise<void>;
   /** Writes a small object; throws the refusal if there is one. */
-  testWriting(signal: AbortSignal): Promise<void>;
+  requireWritable(signal: AbortSignal): Promise<void>;
 }
 
 function backupPlace({ folder, to }: BackupConfig, folders: Folders, clock: Clock): BackupPlace {
@@ -144,7 +147,7 @@ function backupPlace({ folder, to }: BackupConfig, folders: Folders, clock: Cloc
       addressOf: (name) => join(folder, name),
       names: () => folders.listNames(folder),
       remove: (names) => folders.removeFiles(folder, names),
-      testWriting: async () => undefined,
+      requireWritable: async () => undefined,
     };
   }
   return {
@@ -154,6 +157,6 @@ function backupPlace({ folder, to }: BackupConfig, folders: Folders, clock: Cloc
       withBucket({ place: to, clock, signal }, async (bucket) => {
         for (const name of names) await bucket.remove(name);
       }),
-    testWriting: (signal) => testWriting({ place: to, clock, signal }),
+    requireWritable: (signal) => requireWritable({ place: to, clock, signal }),
   };
 }

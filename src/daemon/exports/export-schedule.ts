@@ -17,7 +17,7 @@ import {
   oldExports,
 } from '../../reports/files/export-folder.ts';
 import { withBucket } from '../../s3/bucket.ts';
-import { isFixedElsewhere } from '../../s3/refusals.ts';
+import { isS3Failure } from '../../s3/refusals.ts';
 import { runInChild } from '../child-process.ts';
 import { type Folders, openFolders } from '../folders/open-folders.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
@@ -51,9 +51,9 @@ interface Due {
 
 /**
  * Writes each export in a child process, at the slots of its cron expression or after each close. After a downtime the
- * last missed slot and every missed close are exported. A failed export is logged, noted in its folder for `doctor`, and
- * retried every five minutes; the second failure raises an alert. It does not delay other exports. A stop kills the child
- * and removes the unfinished file.
+ * last missed slot and every missed close are exported. A failed export is logged, noted in its folder for `doctor`,
+ * and retried every five minutes; the second failure raises an alert. It does not delay other exports. A stop kills the
+ * child and removes the unfinished file.
  */
 export function startExportSchedule(options: ExportScheduleOptions): ExportSchedule {
   const { config, closesAfter, clock, logger } = options;
@@ -108,7 +108,7 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
       if (stopping.aborted && !hasTimedOut(stopping)) return;
       const { code, message, hint } = summarizeError(hasTimedOut(stopping) ? stopping.reason : error);
       const made = isRemoving ? 'the file was written, but old ones could not be removed: ' : '';
-      const reason = `${made}${isFixedElsewhere(code) ? withRemedy({ message, hint }) : message}`;
+      const reason = `${made}${isS3Failure(code) ? withRemedy({ message, hint }) : message}`;
       logger.error({ export: name, folder, code, reason: `${made}${message}`, hint }, FAILED);
       restUntilMs.set(name, clock.monotonic() + EXPORT_RETRY_DELAY_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });

@@ -56,10 +56,10 @@ export async function checkBuckets({ backup, exports }: Config, clock: Clock): P
 }
 
 async function checkPlace(address: string, place: S3Place, clock: Clock): Promise<DoctorFinding> {
-  const { testPrefix } = await import('../../s3/try-place.ts');
+  const { findPrefixFault } = await import('../../s3/try-place.ts');
   const way = { place, clock, signal: new AbortController().signal, answerMs: BUCKET_TIMEOUT_MS, attempts: 2 };
   try {
-    const difference = await testPrefix(way);
+    const difference = await findPrefixFault(way);
     if (difference === null) return ok('bucket', 'an object was written, listed, read and deleted', address);
     return fail('bucket', difference, 'check that `s3.endpoint` is an S3 service', address);
   } catch (error) {

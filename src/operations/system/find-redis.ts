@@ -4,7 +4,7 @@ import { withTimeout } from '../../core/deadline.ts';
 import type { RedisFacts } from '../../queue/redis/probe.ts';
 import type { RedisFault } from '../../queue/redis/refusals.ts';
 import { serverFolderAt } from '../../queue/redis/server-folder.ts';
-import { isListening, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
+import { isSocketListening, privateRedisFolder, type RedisTarget } from '../../queue/redis/target.ts';
 
 const CONNECT_MS = 2_000;
 
@@ -14,7 +14,7 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
   const folder = privateRedisFolder(config.ledger.path);
   if (!existsSync(folder)) return null;
   const { socketPath } = serverFolderAt(folder);
-  return (await isListening(socketPath)) ? { kind: 'socket', path: socketPath } : null;
+  return (await isSocketListening(socketPath)) ? { kind: 'socket', path: socketPath } : null;
 }
 
 /** Probes a Redis as the daemon of this ledger does. Returns its facts, or the fault that would stop the daemon. */
@@ -22,7 +22,7 @@ export async function probeRedisOnce(
   target: RedisTarget,
   ledgerId: string,
 ): Promise<{ fault: null; facts: RedisFacts } | { fault: RedisFault; facts: null }> {
-  const [{ connectRedis }, { accessContextOf, probeRedis }, { redisFaultOf }] = await Promise.all([
+  const [{ connectRedis }, { redisAccessOf, probeRedis }, { toRedisFault }] = await Promise.all([
     import('../../queue/redis/connection.ts'),
     import('../../queue/redis/probe.ts'),
     import('../../queue/redis/refusals.ts'),
@@ -43,7 +43,7 @@ export async function probeRedisOnce(
     await withTimeout(connection.connect(), CONNECT_MS);
     return await probeRedis(connection, ledgerId);
   } catch (error) {
-    return { fault: redisFaultOf(reason ?? error, accessContextOf(connection)), facts: null };
+    return { fault: toRedisFault(reason ?? error, redisAccessOf(connection)), facts: null };
   } finally {
     connection.disconnect();
   }

@@ -9,15 +9,18 @@ export interface BackupRequest {
   signal: AbortSignal;
 }
 
-/** Makes a verified backup of the ledger. No API offers it: the daemon makes backups by its schedule, where its settings say. */
+/**
+ * Makes a verified backup of the ledger. No API offers it: the daemon makes backups by its schedule, where its settings
+ * say.
+ */
 export async function makeBackup(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
   { target, force, signal }: BackupRequest,
 ): Promise<BackupReport> {
   const { path: ledgerPath } = config.ledger;
   if (!target.startsWith('s3://')) return backupLedger({ ledgerPath, target, force, signal });
-  const { backupAddress, backupToBucket } = await import('../../s3/bucket-backup.ts');
-  const { place, name } = backupAddress(target, config.s3);
+  const { parseBackupAddress, backupToBucket } = await import('../../s3/bucket-backup.ts');
+  const { place, name } = parseBackupAddress(target, config.s3);
   return backupToBucket({
     ledgerPath,
     connection: { place, clock, signal },

@@ -15,7 +15,9 @@ export interface RestoreRequest {
   signal: AbortSignal;
 }
 
-/** Restores the ledger from a verified backup, and keeps the previous one. No API offers it: a daemon holds the ledger. */
+/**
+ * Restores the ledger from a verified backup, and keeps the previous one. No API offers it: a daemon holds the ledger.
+ */
 export async function restoreBackup(
   context: Context,
   { from, asNew, replaceOther, signal }: RestoreRequest,
@@ -63,13 +65,13 @@ async function withFetched<T>(
   { address, signal }: { address: string; signal: AbortSignal },
   work: (file: string, source: string) => Promise<T>,
 ): Promise<T> {
-  const { backupAddress, fetchBackup } = await import('../../s3/bucket-backup.ts');
-  const { place, name } = backupAddress(address, config.s3);
+  const { parseBackupAddress, downloadBackup } = await import('../../s3/bucket-backup.ts');
+  const { place, name } = parseBackupAddress(address, config.s3);
   const { path: ledgerPath } = config.ledger;
   mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
   return inWorkFolder(`${ledgerPath}.downloading-`, async (folder) => {
     const file = join(folder, 'backup.db');
-    const source = await fetchBackup({ place, clock, signal }, name, file);
+    const source = await downloadBackup({ place, clock, signal }, name, file);
     return work(file, source);
   });
 }

@@ -5,41 +5,47 @@ import { AppError } from '../../core/errors.ts';
 import { parseRedisAddress, REDIS_FORMS } from '../../core/text/redis-address.ts';
 import { RedisUnavailableError } from '../errors.ts';
 import { PRODUCER_DEADLINE_MS, READY_WAIT_MS } from '../jobs.ts';
-import { accessContextOf } from './probe.ts';
-import { isReply, type RedisFault, redisFaultOf, redisRefusal } from './refusals.ts';
+import { redisAccessOf } from './probe.ts';
+import { isRedisReply, type RedisFault, toRedisFault, toRedisRefusal } from './refusals.ts';
 import { describeTarget, type RedisTarget } from './target.ts';
 import type { RedisWatch } from './watch.ts';
 
 type RedisConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** Reconnects fast at first, because a job with an expired lock runs twice; then once a second, without end. */
+/**
+ * The delay before each attempt to reconnect, in milliseconds: short at first, because a job whose lock expires
+ * meanwhile would run twice; then one second, without end.
+ */
 const retryStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 50, maxMs: 1000 });
 
-/** A producer fails fast: its callers must learn within seconds that Redis is away. */
+/** Options of the connection that enqueues jobs. Its commands fail within seconds if Redis is away. */
 const PRODUCER_OPTIONS: RedisConnectionOptions = {
   maxRetriesPerRequest: 1,
   enableOfflineQueue: false,
-  // The caller has given up before this limit, with an error of its own.
+  // Longer than the limit of `callRedis`, which throws the better error.
   commandTimeout: PRODUCER_DEADLINE_MS + 1_000,
   connectTimeout: 2000,
   retryStrategy,
 };
 
-/** A worker waits forever: its commands are sent again once Redis is back. */
+/** Options of a worker's connection. Its commands wait without a limit and are sent again once Redis is back. */
 const WORKER_OPTIONS: RedisConnectionOptions = { maxRetriesPerRequest: null, retryStrategy };
 
-/** Reconnects slowly after a rejected password: a server may lock the user out after an attempt per second. */
+/**
+ * The delay before reconnecting after a rejected password: with an attempt per second, a server may lock the user out.
+ */
 const rejectedStrategy = (attempt: number): number => backoffMs(attempt, { baseMs: 500, maxMs: 15_000 });
 
-/** Opens a connection with a limit of about 5 s for each command, which fails if Redis is away. */
+/** Opens the connection that enqueues jobs. Each command has a limit of about 5 s and fails if Redis is away. */
 export function openProducerConnection(target: RedisTarget, watch: RedisWatch): Redis {
-  // The probe detects a server that is loading, and the ready check needs INFO, which many hosted Redis services
-  // forbid.
+  // The ready check of ioredis needs INFO, which many hosted Redis services forbid. It is not needed: the prober
+  // detects a server that is still loading its data.
   return openConnection(target, watch, 'producer', { ...PRODUCER_OPTIONS, enableReadyCheck: false });
 }
 
 /**
- * Opens a connection that queues commands until Redis is connected, and with `mayRunInfo` until it has loaded its data.
+ * Opens a worker's connection. It keeps commands until Redis is connected; if the user may run INFO (`mayRunInfo`),
+ * also until Redis has loaded its data.
  */
 export function openWorkerConnection(target: RedisTarget, watch: RedisWatch, mayRunInfo: boolean): Redis {
   return openConnection(target, watch, 'worker', { ...WORKER_OPTIONS, enableReadyCheck: mayRunInfo });
@@ -51,7 +57,7 @@ function openConnection(target: RedisTarget, watch: RedisWatch, name: string, op
   const connection = connectRedis(target, { ...options, retryStrategy: wait });
   const observe = (redis: Redis, label: string): void => {
     redis.on('error', (error: Error) => {
-      isRejected = isReply(error);
+      isRejected = isRedisReply(error);
     });
     redis.on('ready', () => {
       isRejected = false;
@@ -69,7 +75,10 @@ function openConnection(target: RedisTarget, watch: RedisWatch, name: string, op
   return connection;
 }
 
-/** Creates a connection to the target. Throws `bad_redis_url`, because an error of ioredis would show the password. */
+/**
+ * Creates a connection. Throws `bad_redis_url` for an invalid address, because ioredis' own error would show the
+ * password.
+ */
 export function connectRedis(target: RedisTarget, options: RedisConnectionOptions): Redis {
   if (target.kind === 'socket') {
     const { path, db = 0, username = '', password = '' } = target;
@@ -78,14 +87,16 @@ export function connectRedis(target: RedisTarget, options: RedisConnectionOption
   }
   const address = parseRedisAddress(target.url);
   if (typeof address === 'string') {
-    throw new AppError('bad_redis_url', `redis_url ${address}`, { hint: `write it label ${REDIS_FORMS}` });
+    throw new AppError('bad_redis_url', `redis_url ${address}`, { hint: `write it as ${REDIS_FORMS}` });
   }
   if (address.kind === 'socket') return connectRedis(address, options);
   return new Redis(target.url, { ...options, db: address.db });
 }
 
-/** Waits briefly for a pending connection, because a producer refuses commands until it is ready. */
-export async function whenReady(connection: Redis): Promise<void> {
+/**
+ * Waits up to a second until a connection is ready, because it refuses commands before. Throws if it is not ready then.
+ */
+export async function waitForConnection(connection: Redis): Promise<void> {
   if (connection.status === 'ready') return;
   let ready: () => void = () => undefined;
   const becomesReady = new Promise<void>((resolve) => {
@@ -106,28 +117,30 @@ interface RedisCall {
 }
 
 /**
- * Runs a call within about 5 s. Throws `redis_unavailable` if Redis is away, does not respond or refuses. Other errors,
- * as in BullMQ or a wrong command, are defects and thrown unchanged.
+ * Runs a call that uses Redis, within about 5 s. Throws `redis_unavailable` if Redis is away, does not respond or
+ * refuses a command. Any other error, such as that of a wrong command, is a defect and thrown unchanged.
  */
 export async function callRedis<T>({ connection, target, watch }: RedisCall, call: () => Promise<T>): Promise<T> {
-  const context = accessContextOf(connection);
+  const context = redisAccessOf(connection);
   const unavailable = (fault: RedisFault): RedisUnavailableError =>
     new RedisUnavailableError(describeTarget(target), watch.fault ?? fault);
-  await whenReady(connection).catch((error: Error) => {
-    throw unavailable(redisFaultOf(error, context));
+  await waitForConnection(connection).catch((error: Error) => {
+    throw unavailable(toRedisFault(error, context));
   });
-  // Redis refuses commands, and the prober keeps probing it.
+  // Redis refused a command earlier, and no test has passed since.
   if (!watch.hasPassedProbe && watch.fault !== null) throw unavailable(watch.fault);
   const result = call();
   if (!(await settlesWithin(result, PRODUCER_DEADLINE_MS))) {
-    throw unavailable(redisFaultOf(new Error(`no result within ${PRODUCER_DEADLINE_MS} ms`), context));
+    throw unavailable(toRedisFault(new Error(`no result within ${PRODUCER_DEADLINE_MS} ms`), context));
   }
   return result.catch((error: Error) => {
-    throw !watch.isUp || isRedisError(error, connection) ? unavailable(redisFaultOf(error, context)) : error;
+    throw !watch.isUp || isRedisError(error, connection) ? unavailable(toRedisFault(error, context)) : error;
   });
 }
 
-/** Reports whether Redis caused the error. Any error on a lost connection counts. */
+/** Reports whether Redis caused the error. Every error counts if the connection is lost. */
 function isRedisError(error: Error, connection: Redis): boolean {
-  return isReply(error) ? redisRefusal(error, accessContextOf(connection)) !== null : connection.status !== 'ready';
+  return isRedisReply(error)
+    ? toRedisRefusal(error, redisAccessOf(connection)) !== null
+    : connection.status !== 'ready';
 }

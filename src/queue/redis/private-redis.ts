@@ -10,15 +10,15 @@ import { isProcessRunning } from '../../core/process/process-liveness.ts';
 import { RedisMissingError, RedisStartError } from '../errors.ts';
 import {
   APPEND_FOLDER,
-  logHint,
   moveDataAside,
   prepareServerFolder,
   REDIS_LOG_FILE,
   removeSocketFolder,
   type ServerFolder,
+  serverLogHint,
   serverLogTail,
 } from './server-folder.ts';
-import { isListening, type RedisTarget } from './target.ts';
+import { isSocketListening, type RedisTarget } from './target.ts';
 
 const RESTART_BACKOFF = { baseMs: 250, maxMs: 30_000 };
 /** A server that ran this long is restarted without delay. */
@@ -26,8 +26,8 @@ const STABLE_UPTIME_MS = 60_000;
 
 export interface PrivateRedisOptions {
   /**
-   * A folder only for this server; it is created with mode 0700. No other process may start a server in it at the same
-   * time.
+   * The folder of this server, which nothing else may use. It is created with mode 0700. The caller ensures that no
+   * other process starts a server in it at the same time.
    */
   dir: string;
   logger: Logger;
@@ -41,9 +41,9 @@ export interface PrivateRedis {
 }
 
 /**
- * Starts the ledger's private Redis, and restarts it when it dies. A server left by a killed daemon is stopped first:
- * two servers on the same files would corrupt the queue. Throws `redis_missing` without a `redis-server` on PATH and
- * `redis_start_failed` if the server does not start.
+ * Starts a private Redis server for the ledger, and restarts it whenever it exits. A server that a killed daemon left
+ * behind is stopped first, because two servers on the same files would corrupt the queue. Throws `redis_missing` if
+ * `redis-server` is not on PATH, and `redis_start_failed` if the server does not start.
  */
 export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): Promise<PrivateRedis> {
   const folder = prepareServerFolder(dir);
@@ -100,15 +100,15 @@ export async function startPrivateRedis({ dir, logger }: PrivateRedisOptions): P
   };
 }
 
-/** Maximum start time. Loading a large append-only file takes seconds; an empty one 12 to 41 ms. */
+/** Time limit for the start. It takes 12 to 41 ms with an empty queue, and seconds with a large append-only file. */
 const READY_TIMEOUT_MS = 20_000;
-/** Time from the shutdown request until the server is killed. */
+/** Time that the server gets to shut down before it is killed. */
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 const POLL_MS = 10;
 
 /**
- * Starts a server in the folder and waits until it accepts commands. A server left by a killed daemon is stopped first.
- * Throws `redis_missing` or `redis_start_failed`.
+ * Stops a server that a killed daemon left in the folder, starts a new one, and waits until it accepts commands. Throws
+ * `redis_missing` or `redis_start_failed`.
  */
 async function startFreshServer(folder: ServerFolder, logger: Logger): Promise<ChildProcess> {
   await stopServer(folder);
@@ -116,7 +116,7 @@ async function startFreshServer(folder: ServerFolder, logger: Logger): Promise<C
     return await startServer(folder);
   } catch (error) {
     if (!(error instanceof RedisStartError) || !moveDataAside(folder.dir)) throw error;
-    // The ledger still has all work of the queue, and a daemon that does not start is worse than an empty queue.
+    // Starts with an empty queue rather than not at all. Nothing is lost, because all jobs follow from the ledger.
     logger.error({ reason: error.message, dir: folder.dir }, 'moved the damaged queue data aside; Redis starts empty');
     return startServer(folder);
   }
@@ -146,10 +146,10 @@ async function waitUntilReady(folder: ServerFolder, child: ChildProcess | null):
   });
   try {
     const info = await withTimeout(Promise.race([connection.info('server'), exited]), READY_TIMEOUT_MS).catch(() => {
-      throw new RedisStartError('it does not respond', logHint(folder.dir));
+      throw new RedisStartError('it does not respond', serverLogHint(folder.dir));
     });
     if (info === null) {
-      throw new RedisStartError(`it exited at once: ${serverLogTail(folder.dir)}`, logHint(folder.dir));
+      throw new RedisStartError(`it exited at once: ${serverLogTail(folder.dir)}`, serverLogHint(folder.dir));
     }
     return Number(/^process_id:(\d+)/m.exec(info)?.[1]);
   } finally {
@@ -158,8 +158,8 @@ async function waitUntilReady(folder: ServerFolder, child: ChildProcess | null):
 }
 
 /**
- * Starts a server and returns its process, which may still be loading. The server leads its own process group: Ctrl-C
- * in a terminal reaches the daemon's group, and the daemon needs Redis while it drains. Throws `redis_missing`.
+ * Starts a server and returns its process, which may still be loading its data. The server has its own process group,
+ * so that Ctrl-C in a terminal does not end it: the daemon needs Redis while its jobs finish. Throws `redis_missing`.
  */
 export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildProcess> {
   const options = {
@@ -167,12 +167,12 @@ export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildPro
     unixsocket: socketPath,
     unixsocketperm: '700',
     dir,
-    // A power loss may lose a second of jobs; they are derived from the ledger again.
+    // A power failure may lose the jobs of the last second. The scheduler enqueues them again from the ledger.
     appendonly: 'yes',
     appendfsync: 'everysec',
     appenddirname: APPEND_FOLDER,
     save: '',
-    // With little memory a queue must refuse new jobs, not drop old ones.
+    // If memory is full, Redis must refuse new jobs and not drop old ones.
     'maxmemory-policy': 'noeviction',
     daemonize: 'no',
     logfile: join(dir, REDIS_LOG_FILE),
@@ -191,17 +191,17 @@ export function spawnServer({ dir, socketPath }: ServerFolder): Promise<ChildPro
 }
 
 /**
- * Stops the server of the folder if one listens. SHUTDOWN writes the append-only file; a server that cannot, as with a
- * full disk, is killed: its jobs are in the ledger.
+ * Stops the server in the folder, if one is running. SHUTDOWN first writes the append-only file. A server that cannot
+ * write it, for example because the disk is full, is killed; its jobs can be enqueued again from the ledger.
  */
 async function stopServer(folder: ServerFolder, knownPid?: number): Promise<void> {
   const { socketPath } = folder;
-  if (!(await isListening(socketPath))) return;
+  if (!(await isSocketListening(socketPath))) return;
   const pid = knownPid ?? (await waitUntilReady(folder, null));
   await sendCommandOnce(socketPath, (connection) => connection.shutdown());
   await waitForExit(pid);
-  // A process with this id that does not listen is another one, which got the id since.
-  if (!isProcessRunning(pid) || !(await isListening(socketPath))) return;
+  // If nothing listens any more, the process with this id is not the server: the system has used the id again.
+  if (!isProcessRunning(pid) || !(await isSocketListening(socketPath))) return;
   process.kill(pid, 'SIGKILL');
   await waitForExit(pid);
 }
@@ -212,8 +212,8 @@ async function waitForExit(pid: number): Promise<void> {
 }
 
 /**
- * Sends one command on its own connection, without reconnecting: a repeated SHUTDOWN would hit the next server. Returns
- * null if it fails, as SHUTDOWN always does when it succeeds.
+ * Sends one command on a new connection that never reconnects: a repeated SHUTDOWN would stop the next server. Returns
+ * null if the server sends no reply, which is the case for a SHUTDOWN that succeeds.
  */
 async function sendCommandOnce(socketPath: string, command: (connection: Redis) => Promise<unknown>): Promise<unknown> {
   const connection = new Redis({ path: socketPath, retryStrategy: () => null, commandTimeout: SHUTDOWN_TIMEOUT_MS });
@@ -223,7 +223,7 @@ async function sendCommandOnce(socketPath: string, command: (connection: Redis) 
   } catch {
     return null;
   } finally {
-    // For a connection closed by the server, `disconnect` would keep the process alive for two seconds.
+    // If the server has closed the connection, `disconnect` would keep this process alive for two seconds.
     if (connection.status !== 'end') connection.disconnect();
   }
 }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { systemClock } from '../../core/clock.ts';
 import { withTimeout } from '../../core/deadline.ts';
-import { type AccessContext, combinedRefusal, KEY_PATTERN, type RedisFault, redisFaultOf } from './refusals.ts';
+import { combineRefusals, KEY_PATTERN, type RedisAccess, type RedisFault, toRedisFault } from './refusals.ts';
 
-/** The facts that a usable Redis reports; null if its user may not run INFO. */
+/** Facts about a usable Redis. `version` and `maxmemoryPolicy` are null if its user may not run INFO. */
 export interface RedisFacts {
   version: string | null;
   maxmemoryPolicy: string | null;
@@ -13,9 +13,9 @@ export interface RedisFacts {
 
 export type ProbeResult = { fault: null; facts: RedisFacts } | { fault: RedisFault; facts: null };
 
-/** Maximum response time of Redis in a probe. */
+/** Time limit of a probe. */
 const PROBE_TIMEOUT_MS = 4_000;
-/** Expiry of the probe's keys, which an interrupted probe leaves. */
+/** Time after which Redis deletes the probe's keys, for a probe that was interrupted before it deleted them. */
 const PROBE_KEY_TTL_MS = 60_000;
 
 const WRITE_SCRIPT = "return redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])";
@@ -23,21 +23,21 @@ const WRITE_SCRIPT_DIGEST = createHash('sha1').update(WRITE_SCRIPT).digest('hex'
 
 type RedisCommand = [name: string, ...args: string[]];
 
-/** Returns the name of a ledger's BullMQ queue; all of its keys begin with `bull:` and this name. */
-export function queueName(ledgerId: string): string {
+/** Returns the name of a ledger's BullMQ queue. All of the queue's keys in Redis begin with `bull:` and this name. */
+export function queueNameOf(ledgerId: string): string {
   return `ul-${ledgerId}-sync`;
 }
 
 /**
- * Runs each command that the queue needs, in one round trip: those of BullMQ's scripts, EVAL and EVALSHA, the blocking
- * read and SELECT. Redis checks command permissions in scripts as it does here, so a Redis that passes can run jobs.
- * INFO is optional: without it only the facts are missing. Never rejects.
+ * Tests whether Redis can run the queue: runs every command that the queue needs in one round trip. Besides EVAL,
+ * EVALSHA, SELECT and the blocking read, these are the commands inside BullMQ's scripts, because Redis checks their
+ * permissions, too. INFO is optional: if it is refused, only facts are missing. Never rejects.
  */
 export async function probeRedis(connection: Redis, ledgerId: string): Promise<ProbeResult> {
-  const context = accessContextOf(connection);
+  const context = redisAccessOf(connection);
   const startedMs = systemClock.monotonic();
   try {
-    const commands: RedisCommand[] = [...selectCommand(context), ...probeCommands(ledgerId)];
+    const commands: RedisCommand[] = [...selectCommand(context), ...requiredCommands(ledgerId)];
     const [info, replies] = await withTimeout(
       Promise.all([connection.info().catch((error: Error) => error), runAll(connection, commands)]),
       PROBE_TIMEOUT_MS,
@@ -45,15 +45,15 @@ export async function probeRedis(connection: Redis, ledgerId: string): Promise<P
     const refused = replies.flatMap(([error], index) =>
       error === null ? [] : [{ command: commands[index]?.[0] ?? '', error }],
     );
-    const fault = combinedRefusal(refused, context);
+    const fault = combineRefusals(refused, context);
     if (fault !== null) return { fault, facts: null };
     return { fault: null, facts: { ...parseFacts(info), responseMs: systemClock.monotonic() - startedMs } };
   } catch (error) {
-    return { fault: redisFaultOf(error, context), facts: null };
+    return { fault: toRedisFault(error, context), facts: null };
   }
 }
 
-/** Writes one key with a script as a heartbeat; returns null if it worked. Never rejects. */
+/** Tests Redis briefly: writes one key with a script. Returns the fault, or null if it worked. Never rejects. */
 export async function writeHeartbeat(connection: Redis, ledgerId: string): Promise<RedisFault | null> {
   try {
     await withTimeout(
@@ -62,16 +62,17 @@ export async function writeHeartbeat(connection: Redis, ledgerId: string): Promi
     );
     return null;
   } catch (error) {
-    return redisFaultOf(error, accessContextOf(connection));
+    return toRedisFault(error, redisAccessOf(connection));
   }
 }
 
-export function accessContextOf({ options }: Redis): AccessContext {
+/** Returns the user, database and key pattern of a connection. */
+export function redisAccessOf({ options }: Redis): RedisAccess {
   return { username: options.username || 'default', db: options.db ?? 0, keyPattern: KEY_PATTERN };
 }
 
-/** Returns the commands that the queue always needs. */
-export function probeCommands(ledgerId: string): RedisCommand[] {
+/** Returns one example of every command that the queue needs, in an order in which all of them succeed. */
+export function requiredCommands(ledgerId: string): RedisCommand[] {
   const [string, hash, list, set, zset, stream] = ['string', 'hash', 'list', 'set', 'zset', 'stream'].map((type) =>
     probeKey(ledgerId, type),
   ) as [string, string, string, string, string, string];
@@ -142,7 +143,7 @@ function sortedSetCommands(key: string): RedisCommand[] {
     ['ZRANGEBYSCORE', key, '0', '9'],
     ['ZREVRANGEBYSCORE', key, '9', '0'],
     ['ZPOPMIN', key],
-    // Returns at once because the set has members, or after 10 ms if ZADD was refused.
+    // Blocks until the set has a member. It has some, so this returns at once; if ZADD was refused, after 10 ms.
     ['BZPOPMIN', key, '0.01'],
     ['ZREM', key, 'c'],
     ['ZREMRANGEBYRANK', key, '0', '0'],
@@ -151,14 +152,15 @@ function sortedSetCommands(key: string): RedisCommand[] {
 }
 
 /**
- * Returns SELECT if the database is not 0: ioredis silently uses database 0 if Redis has no database of this number.
+ * Returns the command SELECT for a database other than 0: if Redis has no such database, ioredis would silently use
+ * database 0.
  */
-function selectCommand({ db }: AccessContext): RedisCommand[] {
+function selectCommand({ db }: RedisAccess): RedisCommand[] {
   return db === 0 ? [] : [['SELECT', String(db)]];
 }
 
 function probeKey(ledgerId: string, type: string): string {
-  return `bull:${queueName(ledgerId)}:probe-${type}`;
+  return `bull:${queueNameOf(ledgerId)}:probe-${type}`;
 }
 
 async function runAll(connection: Redis, commands: RedisCommand[]): Promise<[Error | null, unknown][]> {

@@ -6,17 +6,17 @@ import { probeRedis, type RedisFacts, writeHeartbeat } from './probe.ts';
 import type { RedisFault } from './refusals.ts';
 import type { RedisWatch } from './watch.ts';
 
-/** Wait between failed probes. */
+/** Delay after a failed probe. */
 const RETRY_BACKOFF = { baseMs: 500, maxMs: 15_000 };
-/** Wait after a refusal that the probe does not reproduce. */
+/** Delay after Redis refused a command of the queue although a probe then passed. */
 const UNCONFIRMED_BACKOFF = { baseMs: 10_000, maxMs: 60_000 };
-/** Refusals further apart than this are unrelated. */
+/** A refusal this long after the previous one does not increase the delay. */
 const UNRELATED_AFTER_MS = 120_000;
-/** Errors after which to reconnect: the name of a moved primary may resolve to another server. */
+/** After these errors the connections are reopened, because the server's name may lead to another primary by now. */
 const RECONNECT_CODES = ['READONLY', 'MASTERDOWN', 'NOAUTH'];
 
 const LOST_RETRY_MS = 1_000;
-/** Interval of full probes, so that a revoked permission is detected even if no job needs it. */
+/** Interval of full probes. They detect a revoked permission even if no job needs it. */
 const FULL_INTERVAL_MS = 30_000;
 
 export interface ProberOptions {
@@ -29,19 +29,23 @@ export interface ProberOptions {
   onPass(): void;
 }
 
+/** Tests regularly whether Redis can run the queue. */
 export interface Prober {
-  /** Facts from the last full probe; null before one passed. */
+  /** Facts about Redis from the last full probe that passed; null if none has passed. */
   readonly facts: RedisFacts | null;
-  /** Resolves after a probe, passed or failed; at once if Redis is not connected. */
+  /** Probes Redis now. Resolves after the probe has passed or failed; at once if Redis is not connected. */
   probe(): Promise<void>;
-  /** Starts a full probe because a command was refused. Even if it passes, Redis counts as refusing for a while. */
+  /**
+   * Starts a full probe because a command was refused. Even if it passes, Redis is treated as unavailable for a while.
+   */
   suspect(fault: RedisFault): void;
   end(): void;
 }
 
 /**
- * Reports to the watch whether Redis can run the queue: by full probes after each loss or refusal until one passes and
- * every half minute, and by one write per interval. A frozen, read-only or full Redis breaks no connection.
+ * Tests whether Redis can run the queue and reports the result to the watch. A frozen, read-only or full Redis does not
+ * close its connections, so connections alone do not show that. Each interval one key is written. A full probe follows
+ * every half minute; after a lost connection or a refusal it is repeated until it passes.
  */
 export function startProber({ connection, watch, ledgerId, intervalMs, onPass }: ProberOptions): Prober {
   let facts: RedisFacts | null = null;
@@ -55,7 +59,7 @@ export function startProber({ connection, watch, ledgerId, intervalMs, onPass }:
   let cancel: Cancel = () => undefined;
 
   const probeOnce = async (): Promise<void> => {
-    // The watch detects lost connections itself.
+    // The watch detects a lost connection itself.
     if (connection.status !== 'ready') return;
     const cause = suspected;
     suspected = null;
@@ -70,7 +74,7 @@ export function startProber({ connection, watch, ledgerId, intervalMs, onPass }:
     fullMs = systemClock.monotonic();
     facts = result.facts ?? facts;
     failures = result.fault === null ? 0 : failures + 1;
-    // The probe's fault is preferred, because it names everything that is missing.
+    // The fault that the probe found is preferred, because it names everything that is missing.
     const fault = result.fault ?? cause;
     delayMs =
       fault === null ? intervalMs : result.fault === null ? unconfirmedDelayMs() : backoffMs(failures, RETRY_BACKOFF);
@@ -93,12 +97,12 @@ export function startProber({ connection, watch, ledgerId, intervalMs, onPass }:
   };
   const probeOrReconnect = async (): Promise<void> => {
     if (!RECONNECT_CODES.includes(watch.fault?.code ?? '')) return probe();
-    // Its 'ready' event starts a probe.
+    // The 'ready' event of the new connection starts a probe.
     watch.reconnect();
     schedule(delayMs);
   };
   connection.on('ready', () => void probe());
-  // Another connection was lost. If this one is fine, no event would start a probe soon.
+  // Another connection was lost. This one may be fine, and then no event of it would start a probe.
   const unsubscribeLost = watch.onLost(() => schedule(Math.min(delayMs, LOST_RETRY_MS)));
   schedule(intervalMs);
 

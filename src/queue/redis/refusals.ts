@@ -1,18 +1,18 @@
 import { messageOf } from '../../core/errors.ts';
 import { firstOf } from '../../core/text/words.ts';
 
-/** The cause why Redis is unusable, in words that the daemon, `doctor` and `status` share. */
+/** Why Redis is unusable, in the words that the daemon, `doctor` and `status` show. */
 export interface RedisFault {
-  /** The first word of Redis' error reply, such as NOPERM; our own code if the reply has none. */
+  /** The first word of Redis' error reply, such as NOPERM. A code of this program if the reply has none. */
   code: string;
-  /** The cause, as a sentence that follows "Redis is not available: ". */
+  /** The cause, in words that follow "Redis is not available: ". */
   reason: string;
   /** The remedy as an imperative. */
   hint: string;
 }
 
 /** The user, database and keys of a connection, which error replies omit. */
-export interface AccessContext {
+export interface RedisAccess {
   /** The user of the connection; `default` if the address names none. */
   username: string;
   db: number;
@@ -20,7 +20,7 @@ export interface AccessContext {
   keyPattern: string;
 }
 
-/** The keys of every ledger's queue, for an ACL rule. */
+/** The pattern of the keys of all ledgers' queues, as an ACL rule needs it. */
 export const KEY_PATTERN = 'bull:ul-*';
 
 interface RefusalText {
@@ -36,8 +36,8 @@ const SCRIPT_RUNS = {
 };
 
 /**
- * Reasons and remedies by the first word of the reply. NOPERM is handled apart, because its text names the missing
- * permissions.
+ * Reasons and remedies by the first word of an error reply. NOPERM is not listed: `missingPermissions` reads the
+ * missing permissions from its text.
  */
 const REFUSALS_BY_CODE: Readonly<Record<string, RefusalText>> = {
   ASK: NO_CLUSTER,
@@ -80,11 +80,11 @@ const REFUSALS_BY_CODE: Readonly<Record<string, RefusalText>> = {
   },
 };
 
-/** Replies without a code of their own: they begin with ERR and are matched by text. */
+/** Refusals whose reply begins with the general code ERR. They are recognized by their text. */
 const REFUSALS_BY_PATTERN: readonly (readonly [
   pattern: RegExp,
   code: string,
-  refusal: (context: AccessContext) => RefusalText,
+  refusal: (context: RedisAccess) => RefusalText,
 ])[] = [
   [
     /DB index is out of range|invalid DB index|SELECT is not allowed/i,
@@ -103,7 +103,7 @@ const REFUSALS_BY_PATTERN: readonly (readonly [
   [/operation not permitted/i, 'NOAUTH', () => REFUSALS_BY_CODE.NOAUTH as RefusalText],
 ];
 
-/** Patterns for missing ACL permissions in the replies of Redis 6 and 7 and Valkey. */
+/** Replies about missing ACL permissions, in Redis 6, Redis 7 and Valkey. */
 const IN_SCRIPT = /user executing the script can't|ACL failure in script/i;
 const COMMAND_DENIED = /no permissions to run the '([^']+)' command/i;
 const KEYS_DENIED = /no permissions to access (?:a key|one of the keys)|can't access at least one of the keys/i;
@@ -111,27 +111,27 @@ const CHANNELS_DENIED = /no permissions to access (?:a channel|one of the channe
 const UNKNOWN_COMMAND = /^ERR unknown command ['`]?([\w|-]+)/i;
 
 /**
- * Reports whether an error is a reply of Redis. Compares the name, because importing the class would load all of ioredis
- * into every command.
+ * Reports whether an error is an error reply of Redis. It compares the name of the error's class, because importing the
+ * class would load all of ioredis into every command.
  */
-export function isReply(error: unknown): error is Error {
+export function isRedisReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
 /** Converts a reply that refuses a command into a fault. Returns null for any other error, such as a wrong argument. */
-export function redisRefusal(error: unknown, context: AccessContext): RedisFault | null {
-  if (!isReply(error)) return null;
-  return combinedRefusal([{ command: '', error }], context);
+export function toRedisRefusal(error: unknown, context: RedisAccess): RedisFault | null {
+  if (!isRedisReply(error)) return null;
+  return combineRefusals([{ command: '', error }], context);
 }
 
-/** Like `redisRefusal`, but treats any error reply as a refusal. */
-export function redisFaultOf(error: unknown, context: AccessContext): RedisFault {
-  const refusal = redisRefusal(error, context);
+/** Converts any error of a Redis call into a fault; an error without a reply means that Redis is away. */
+export function toRedisFault(error: unknown, context: RedisAccess): RedisFault {
+  const refusal = toRedisRefusal(error, context);
   if (refusal !== null) return refusal;
   const message = messageOf(error);
-  if (isReply(error)) {
+  if (isRedisReply(error)) {
     const code = message.split(' ', 1)[0] ?? 'ERR';
-    // Redis appends the digest and line of the script.
+    // Removes the digest and line of the script, which Redis appends.
     const reason = `it replied ${JSON.stringify(message.replace(/,? script: [0-9a-f]{40}.*$/, ''))}`;
     return { code, reason, hint: 'see the log of Redis for the cause' };
   }
@@ -145,7 +145,7 @@ export interface RefusedCommand {
 }
 
 /** Combines refused commands into one fault; null if none of the errors is a refusal. */
-export function combinedRefusal(refused: readonly RefusedCommand[], context: AccessContext): RedisFault | null {
+export function combineRefusals(refused: readonly RefusedCommand[], context: RedisAccess): RedisFault | null {
   for (const { error } of refused) {
     const refusal = refusalByCode(error.message, context);
     if (refusal !== null) return refusal;
@@ -153,7 +153,7 @@ export function combinedRefusal(refused: readonly RefusedCommand[], context: Acc
   return missingPermissions(refused, context) ?? missingCommands(refused);
 }
 
-function refusalByCode(message: string, context: AccessContext): RedisFault | null {
+function refusalByCode(message: string, context: RedisAccess): RedisFault | null {
   const code = message.split(' ', 1)[0] ?? '';
   const known = REFUSALS_BY_CODE[code];
   if (known !== undefined) return { code, reason: `${known.reason} (${code})`, hint: known.hint };
@@ -166,7 +166,7 @@ function refusalByCode(message: string, context: AccessContext): RedisFault | nu
 
 function missingPermissions(
   refused: readonly RefusedCommand[],
-  { username, keyPattern }: AccessContext,
+  { username, keyPattern }: RedisAccess,
 ): RedisFault | null {
   const denied = refused.filter(({ error: { message } }) => /^NOPERM\b/.test(message) || IN_SCRIPT.test(message));
   if (denied.length === 0) return null;
@@ -177,7 +177,7 @@ function missingPermissions(
     const named = COMMAND_DENIED.exec(error.message)?.[1]?.toUpperCase().replace('|', ' ');
     if (KEYS_DENIED.test(error.message)) keys = true;
     else if (CHANNELS_DENIED.test(error.message)) channels = true;
-    // In a script Redis does not name the command, but the probe also runs each command by itself.
+    // Redis does not name a command that it refuses in a script, but the probe also runs each command by itself.
     else if (named !== undefined || !IN_SCRIPT.test(error.message)) commands.add(named ?? command);
   }
   if (commands.size === 0 && !keys && !channels) commands.add(UNNAMED_COMMAND);
@@ -195,7 +195,7 @@ function missingPermissions(
 }
 
 const UNNAMED_COMMAND = 'a command of a script';
-/** Above this many missing commands, categories are easier to read and to grant. */
+/** If more commands are missing, the remedy grants categories of commands, which are easier to read. */
 const MAX_LISTED = 12;
 
 function commandRights(commands: readonly string[]): string[] {

@@ -8,16 +8,21 @@ import { requireSafePlace } from '../../core/process/safe-place.ts';
 const MAX_SOCKET_PATH_BYTES = 103;
 export const REDIS_LOG_FILE = 'redis.log';
 export const APPEND_FOLDER = 'appendonlydir';
-const SERVER_FILES = [REDIS_LOG_FILE, APPEND_FOLDER, 'redis.sock'];
+const SERVER_FILES: readonly (readonly [name: string, label: string])[] = [
+  [REDIS_LOG_FILE, 'the log of the private Redis'],
+  [APPEND_FOLDER, 'the data folder of the private Redis'],
+  ['redis.sock', 'the socket of the private Redis'],
+];
 
 export interface ServerFolder {
-  /** Folder of data and log. Canonical, so that every path to a ledger leads to the same socket. */
+  /** The folder of data and log, without symbolic links: so every path to the same ledger leads to the same socket. */
   dir: string;
   socketPath: string;
 }
 
 /**
- * Creates the folder, and the socket's folder if it is another, with mode 0700. Throws the errors of `serverFolderAt`.
+ * Creates the server's folder with mode 0700, and also the folder of its socket if that is another one. Throws the
+ * errors of `serverFolderAt`.
  */
 export function prepareServerFolder(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
   mkdirSync(wanted, { recursive: true, mode: 0o700 });
@@ -32,14 +37,14 @@ export function prepareServerFolder(wanted: string, runtimeFolder = process.env.
 }
 
 /**
- * Returns the folder and socket path without creating anything. The socket is in the folder, or in one in
- * `XDG_RUNTIME_DIR` if its path would be too long. Throws `unsafe_place` if other users could write there, and
- * `socket_path_too_long` if no short path exists.
+ * Returns the server's folder and the path of its socket without creating anything. The socket is in that folder; if
+ * its path would be too long, in a folder inside `XDG_RUNTIME_DIR`. Throws `unsafe_place` if other users could write
+ * there, and `socket_path_too_long` if no path is short enough.
  */
 export function serverFolderAt(wanted: string, runtimeFolder = process.env.XDG_RUNTIME_DIR): ServerFolder {
   requireSafePlace(wanted, 'the folder of the private Redis');
   const dir = existsSync(wanted) ? realpathSync(wanted) : wanted;
-  for (const name of SERVER_FILES) requireSafePlace(join(dir, name), 'the file of the private Redis');
+  for (const [name, label] of SERVER_FILES) requireSafePlace(join(dir, name), label);
   const socketPath = join(dir, 'redis.sock');
   if (fitsSocketLimit(socketPath)) return { dir, socketPath };
 
@@ -68,14 +73,14 @@ export function serverLogTail(dir: string): string {
   return existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n').slice(-5).join('\n') : 'it wrote no log';
 }
 
-/** Returns a hint that names the log if the server wrote one: a server that cannot start leaves none. */
-export function logHint(dir: string): string {
+/** Returns a hint that names the server's log. If the server wrote none, the hint says how to see the cause. */
+export function serverLogHint(dir: string): string {
   const path = join(dir, REDIS_LOG_FILE);
   if (existsSync(path) && readFileSync(path, 'utf8').trim() !== '') return `see ${path}`;
   return 'run `redis-server` manually as this user to see the cause, or set redis_url to a running Redis';
 }
 
-/** Renames the stored queue, so that a damaged one does not keep the server down. Returns false if there is none. */
+/** Renames the folder with the queue's data, so that damaged data does not prevent a start. False if there is none. */
 export function moveDataAside(dir: string): boolean {
   const data = join(dir, APPEND_FOLDER);
   if (!existsSync(data)) return false;

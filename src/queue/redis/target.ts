@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { parseRedisAddress } from '../../core/text/redis-address.ts';
 
-/** The location of Redis: an address as in `redis_url`, or the path of a unix socket. */
+/** How to reach Redis: an address as in `redis_url`, or the path of a unix socket. */
 export type RedisTarget =
   | { kind: 'url'; url: string }
   | { kind: 'socket'; path: string; db?: number; username?: string; password?: string };
@@ -10,7 +10,7 @@ export function privateRedisFolder(ledgerPath: string): string {
   return `${ledgerPath}.redis`;
 }
 
-/** Formats the target for logs and errors, without user, password or query. */
+/** Formats the address of Redis for logs and errors, without user, password or query. */
 export function describeTarget(target: RedisTarget): string {
   if (target.kind === 'socket') return target.path;
   const address = parseRedisAddress(target.url);
@@ -20,8 +20,8 @@ export function describeTarget(target: RedisTarget): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Reports whether a process accepts connections on the socket, even if it is busy or loading. */
-export function isListening(socketPath: string): Promise<boolean> {
+/** Reports whether a process accepts connections on the socket, even a server that is busy or loading its data. */
+export function isSocketListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(socketPath);
     const end = (listening: boolean): void => {

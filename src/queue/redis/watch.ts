@@ -1,28 +1,31 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../core/logger.ts';
-import { accessContextOf } from './probe.ts';
-import { type RedisFault, redisFaultOf } from './refusals.ts';
+import { redisAccessOf } from './probe.ts';
+import { type RedisFault, toRedisFault } from './refusals.ts';
 import { describeTarget, type RedisTarget } from './target.ts';
 
-/** A pseudo-connection for the probe: Redis may refuse commands although all connections are fine. */
+/**
+ * The probe counts as a connection of this name, because Redis may refuse commands although all connections are fine.
+ */
 const PROBE = 'probe';
 
 /**
- * The state of one Redis across all connections to it. Redis is up when all connections are ready and the last probe
- * passed. An outage is logged once, however many connections notice it, with one more line for each new cause and one
- * for its end. Only codes and messages are logged: errors of ioredis contain the arguments of the failed command, and
- * those of AUTH are the password.
+ * Whether Redis is up, over all connections to it. Redis is up if all connections are ready and the last probe passed.
+ * The log gets one line when an outage begins, one for each new cause, and one when it ends, however many connections
+ * notice it. Only codes and messages are logged: the errors of ioredis also contain the arguments of a failed command,
+ * and for AUTH these include the password.
  */
 export interface RedisWatch {
   readonly isUp: boolean;
   /** The cause of the outage; null while Redis is up and before the first probe has ended. */
   readonly fault: RedisFault | null;
-  /** Becomes false after a refusal or the loss of a connection, until a probe passes. */
+  /** False before the first probe, and after a refusal or a lost connection until a probe passes. */
   readonly hasPassedProbe: boolean;
+  /** Watches a connection, which logs name as `name`. */
   add(name: string, connection: Redis): void;
-  /** Records the result of a probe; null means that it passed. */
+  /** Records the result of a probe: its fault, or null if it passed. */
   recordProbe(fault: RedisFault | null): void;
-  /** Reopens all connections: the name of a primary may resolve to another server by now. */
+  /** Reopens all connections, because the server's name may lead to another primary by now. */
   reconnect(): void;
   /** Calls the listener when Redis is first up and after each outage. Returns the function that unsubscribes. */
   onBack(listener: () => void): () => void;
@@ -42,9 +45,9 @@ export function createRedisWatch(target: RedisTarget, logger: Logger): RedisWatc
 
   const markLost = (name: string, cause: RedisFault): void => {
     notReady.add(name);
-    // After a reconnect the server may be another one, or still loading.
+    // After a reconnect the server may be another one or still load its data, so a probe must pass again.
     notReady.add(PROBE);
-    // Connections that are lost together report different reasons in turn.
+    // Connections that are lost together report different reasons, one after another. Only the first one is logged.
     const isKnownCause =
       isOutage && fault?.code === cause.code && (cause.code === 'AWAY' || fault.reason === cause.reason);
     fault = cause;
@@ -77,11 +80,11 @@ export function createRedisWatch(target: RedisTarget, logger: Logger): RedisWatc
     add(name, connection) {
       notReady.add(name);
       connections.add(connection);
-      connection.on('error', (error: Error) => markLost(name, redisFaultOf(error, accessContextOf(connection))));
-      // 'reconnecting', not 'close': a connection that was closed on purpose does not come back.
+      connection.on('error', (error: Error) => markLost(name, toRedisFault(error, redisAccessOf(connection))));
+      // Listens to 'reconnecting' and not to 'close', which also follows when this program closes the connection.
       connection.on('reconnecting', () => {
         const cause = isOutage ? fault : null;
-        markLost(name, cause ?? redisFaultOf(new Error('the connection was lost'), accessContextOf(connection)));
+        markLost(name, cause ?? toRedisFault(new Error('the connection was lost'), redisAccessOf(connection)));
       });
       connection.on('ready', () => markReady(name));
       connection.on('end', () => {

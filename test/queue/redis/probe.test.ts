@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectRedis } from '../../../src/queue/redis/connection.ts';
-import { probeCommands, probeRedis } from '../../../src/queue/redis/probe.ts';
+import { probeRedis, requiredCommands } from '../../../src/queue/redis/probe.ts';
 import { clientOf, redisForAll } from '../support.ts';
 
 // cspell:ignore rcall
@@ -20,7 +20,7 @@ test.each(SCRIPTS)('the probe runs each command that %s of the installed BullMQ 
   const text = readFileSync(join(FOLDER, file ?? 'none'), 'utf8');
   const called = [...text.matchAll(/(?:rcall|redis\.p?call)\(\s*["']([A-Za-z]+)["']/g)].map(([, name]) => name);
   expect(called.length).toBeGreaterThan(0);
-  const probed = new Set(probeCommands('x').map(([name]) => name));
+  const probed = new Set(requiredCommands('x').map(([name]) => name));
   expect(called.filter((name) => !probed.has(name?.toUpperCase() ?? ''))).toEqual([]);
 });
 
@@ -38,7 +38,7 @@ function connection(login: { username?: string; password?: string; db?: number }
 test('every command of the probe works, and none of its keys remains', async () => {
   const client = clientOf(redis().target);
   const errors: string[] = [];
-  for (const [name, ...args] of probeCommands('clean')) {
+  for (const [name, ...args] of requiredCommands('clean')) {
     await client.call(name, ...args).catch((error: Error) => errors.push(`${name}: ${error.message}`));
   }
   expect(errors).toEqual([]);

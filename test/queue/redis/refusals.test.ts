@@ -1,6 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { expect, test } from 'vitest';
-import { combinedRefusal, redisFaultOf, redisRefusal } from '../../../src/queue/redis/refusals.ts';
+import { combineRefusals, toRedisFault, toRedisRefusal } from '../../../src/queue/redis/refusals.ts';
 
 const ASKED = { username: 'ledger', db: 3, keyPattern: 'bull:ul-*' };
 
@@ -43,7 +43,7 @@ test.each([
   ["CROSSSLOT Keys in request don't hash to the same slot", /cluster mode/, /without cluster mode/],
   ['BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.', /script/, /SCRIPT KILL/],
 ])('%s', (answer, reason, hint) => {
-  expect(redisRefusal(new ReplyError(answer), ASKED)).toMatchObject({
+  expect(toRedisRefusal(new ReplyError(answer), ASKED)).toMatchObject({
     reason: expect.stringMatching(reason),
     hint: expect.stringMatching(hint),
   });
@@ -56,12 +56,12 @@ test.each([
   "ERR wrong number of arguments for 'get' command",
   'ERR value is not an integer or out of range',
 ])('%s is no refusal, but a command that is wrong', (answer) => {
-  expect(redisRefusal(new ReplyError(answer), ASKED)).toBeNull();
+  expect(toRedisRefusal(new ReplyError(answer), ASKED)).toBeNull();
 });
 
 test('an error of another kind is not a refusal', () => {
-  expect(redisRefusal(new Error('NOAUTH Authentication required.'), ASKED)).toBeNull();
-  expect(redisFaultOf(new Error('connect ECONNREFUSED 127.0.0.1:9'), ASKED)).toMatchObject({
+  expect(toRedisRefusal(new Error('NOAUTH Authentication required.'), ASKED)).toBeNull();
+  expect(toRedisFault(new Error('connect ECONNREFUSED 127.0.0.1:9'), ASKED)).toMatchObject({
     reason: expect.stringContaining('ECONNREFUSED'),
     hint: 'start Redis, or correct redis_url',
   });
@@ -70,7 +70,7 @@ test('an error of another kind is not a refusal', () => {
 test('an unknown reply is quoted, without the digest of a script', () => {
   const digest = 'a'.repeat(40);
   const error = new ReplyError(`ERR max daily request limit exceeded script: ${digest}, on @user_script:1.`);
-  expect(redisFaultOf(error, ASKED)).toEqual({
+  expect(toRedisFault(error, ASKED)).toEqual({
     code: 'ERR',
     reason: 'it replied "ERR max daily request limit exceeded"',
     hint: 'see the log of Redis for the cause',
@@ -84,7 +84,7 @@ const denied = (command: string) => ({
 
 test('all missing permissions are one fault, and its remedy can be copied', () => {
   const keys = { command: 'SET', error: new ReplyError('NOPERM No permissions to access a key') };
-  expect(combinedRefusal([denied('EVAL'), denied('EVALSHA'), keys, denied('EVAL')], ASKED)).toEqual({
+  expect(combineRefusals([denied('EVAL'), denied('EVALSHA'), keys, denied('EVAL')], ASKED)).toEqual({
     code: 'NOPERM',
     reason: 'its user "ledger" may not run EVAL and EVALSHA or use the keys bull:ul-* (NOPERM)',
     hint: 'grant the user what is missing: ACL SETUSER ledger +eval +evalsha ~bull:ul-*',
@@ -93,12 +93,12 @@ test('all missing permissions are one fault, and its remedy can be copied', () =
 
 test('a user that may run almost nothing gets a remedy with categories', () => {
   const commands = Array.from({ length: 40 }, (_, index) => denied(`COMMAND${index}`));
-  const fault = combinedRefusal(commands, ASKED);
+  const fault = combineRefusals(commands, ASKED);
   expect(fault?.reason).toContain('and 28 more');
   expect(fault?.hint).toBe('grant the user what is missing: ACL SETUSER ledger +@read +@write +@scripting');
 });
 
 test('the state of the server takes precedence over missing permissions', () => {
   const readonly = { command: 'SET', error: new ReplyError("READONLY You can't write against a read only replica.") };
-  expect(combinedRefusal([denied('EVAL'), readonly], ASKED)?.code).toBe('READONLY');
+  expect(combineRefusals([denied('EVAL'), readonly], ASKED)?.code).toBe('READONLY');
 });

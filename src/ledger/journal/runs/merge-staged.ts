@@ -1,4 +1,4 @@
-import { OrderMemory } from '../../../speed/figure-columns.ts';
+import { SlotMemory } from '../../../speed/figure-columns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { eq, prepared, preparedSql, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
@@ -78,7 +78,7 @@ export function mergeStaged(
   const sameKeys = new Set<number>();
   const complete = new Set<number>();
   let entries = 0;
-  const memory = new OrderMemory();
+  const memory = new SlotMemory();
   const periodKeys = staging.periods.map(({ periodKey }) => periodKey).sort((a, b) => a - b);
   for (const periodKey of periodKeys) {
     const hasFigures = usageOf(connection).get({ periodKey }) !== undefined;

@@ -1,4 +1,4 @@
-import { KEYS_PER_READ, KnownFigures, type KnownRows } from '../../../speed/known-figures.ts';
+import { type FigureChunk, KEYS_PER_READ, KnownFigures } from '../../../speed/known-figures.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { preparedSql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
@@ -11,7 +11,7 @@ const statementOf = preparedSql(
 );
 
 /** Reads a batch of the keys of a period that are not withdrawn: those after the key `after`. */
-function readKnown(connection: LedgerDb, periodKey: number, after: number): KnownRows {
+function readKnown(connection: LedgerDb, periodKey: number, after: number): FigureChunk {
   const texts = statementOf(connection).get(periodKey, after) as string[];
   const columns = texts.map((text) => JSON.parse(text) as number[]);
   const keys = columns[0]?.length ?? 0;

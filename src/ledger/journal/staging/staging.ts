@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Period } from '../../../core/period.ts';
 import { FigureColumns } from '../../../speed/figure-columns.ts';
 import type { ScannedPage } from '../../../speed/scan-page.ts';
-import { TenantNumbers } from '../../../speed/tenant-numbers.ts';
+import { TenantNumbering } from '../../../speed/tenant-numbers.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { tenants } from '../../store/schema/workspace-tables.ts';
@@ -64,7 +64,7 @@ export class RunStaging {
   readonly #workspaceKey: number;
   readonly #window: Window;
   readonly #known: KnownListing | null;
-  #numbers: TenantNumbers | null = null;
+  #numbers: TenantNumbering | null = null;
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
@@ -202,7 +202,7 @@ export class RunStaging {
   }
 
   /** Reads the known tenants when the first page is staged: an unchanged listing needs none. */
-  #numbered(): TenantNumbers {
+  #numbered(): TenantNumbering {
     this.#numbers ??= knownTenants(this.#connection, this.#workspaceKey);
     return this.#numbers;
   }
@@ -232,8 +232,8 @@ export class RunStaging {
 /** Tenants per row that SQLite joins: reading each as its own row would take three times as long. */
 const TENANTS_PER_ROW = 4096;
 
-export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbers {
-  const numbers = new TenantNumbers(highest(connection, tenants.tenantKey));
+export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbering {
+  const numbers = new TenantNumbering(highest(connection, tenants.tenantKey));
   const next = connection
     .prepare(
       `SELECT json_group_array(tenant_id), json_group_array(tenant_key), max(tenant_id)
