@@ -2,25 +2,28 @@ import { hash } from 'node:crypto';
 import type pg from 'pg';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { escapeNul } from './in-postgres.ts';
-import { COPIED_TABLES, type CopiedTable, offsetOf, valuesOf } from './tables.ts';
+import { COPIED_TABLES, type CopiedTable, keyOffset, valueExpressions } from './tables.ts';
 
-/** Totals of one table for one workspace and period: exact integers as text. */
-export interface TableTotals {
+/** Totals of a table's rows of one workspace and period. Each is an exact integer in text form. */
+export interface CopiedTableTotals {
   rows: string;
   credits: string;
   requests: string;
   amount_minor: string;
-  /** Sum of the hashes of all rows, over all columns. */
+  /** Sum of the hashes of all rows. A row's hash covers all of its columns. */
   content: string;
 }
 
-/** A table, workspace and period with different rows in the ledger and in Postgres. The totals of a side without rows are null. */
+/**
+ * A table, workspace and period whose rows differ between the ledger and Postgres. The totals of a side without rows
+ * are null.
+ */
 export interface CopyDifference {
   table: string;
-  /** The keys of workspace and period, as in `unitOf`. */
+  /** The keys of the workspace and the period, such as `3:393216`; 0 means none. */
   unit: string;
-  inLedger: TableTotals | null;
-  inPostgres: TableTotals | null;
+  inLedger: CopiedTableTotals | null;
+  inPostgres: CopiedTableTotals | null;
 }
 
 const SUMMED_COLUMNS: Readonly<Record<string, RegExp>> = {
@@ -28,20 +31,24 @@ const SUMMED_COLUMNS: Readonly<Record<string, RegExp>> = {
   requests: /^request(_count|s_delta)$/,
   amount_minor: /^amount_minor$/,
 };
-/** Hexadecimal digits of a row's hash: the most that a JavaScript number holds exactly. */
+/** Number of hexadecimal digits of a row's hash: as many as a JavaScript number holds exactly. */
 const HASH_DIGITS = 13;
 
 /**
- * Returns SQL for the workspace and period of a row, such as `3:393216`; `offsets` are those of the keys in the copy.
+ * Returns an SQL expression for the keys of a row's workspace and period, such as `3:393216`. For a table in Postgres,
+ * `offsets` are the numbers that the copy adds to both keys.
  */
-export function unitOf({ workspace, period }: CopiedTable, offsets: readonly bigint[] = []): string {
+export function unitSql({ workspace, period }: CopiedTable, offsets: readonly bigint[] = []): string {
   const [workspaceOffset = 0n, periodOffset = 0n] = offsets;
   const periodKey = period === '0' ? '0' : `((${period}) - ${periodOffset})`;
   return `coalesce((${workspace}) - ${workspaceOffset}, 0) || ':' || ${periodKey}`;
 }
 
-/** Compares all rows of these workspaces within the open snapshot and transaction. */
-export async function compareCopy(
+/**
+ * Compares all rows of these workspaces in the ledger and in Postgres. Needs an open read transaction on `connection`
+ * and an open transaction on `client`.
+ */
+export async function findCopyDifferences(
   connection: LedgerDb,
   client: pg.Client,
   ledgerKey: number,
@@ -63,8 +70,8 @@ export async function compareCopy(
 
 function totalsInLedger(table: CopiedTable, ledgerKey: number, workspaceKeys: readonly number[]): string {
   const sums = sumColumns(table, (column) => `exact_sum(${column})`);
-  return `SELECT ${unitOf(table)} AS unit, CAST(count(*) AS TEXT) AS rows, ${sums},
-      hash_sum(${valuesOf(table, ledgerKey).join(' || char(9) || ')}) AS content
+  return `SELECT ${unitSql(table)} AS unit, CAST(count(*) AS TEXT) AS rows, ${sums},
+      hash_sum(${valueExpressions(table, ledgerKey).join(' || char(9) || ')}) AS content
     FROM ${table.name} r WHERE coalesce(${table.workspace}, 0) IN (${workspaceKeys.join(', ')}) GROUP BY 1`;
 }
 
@@ -72,8 +79,8 @@ function totalsInPostgres(table: CopiedTable, ledgerKey: number): string {
   const sums = sumColumns(table, (column) => `coalesce(sum(${column}), 0)::text`);
   const values = table.columns.map(({ name }) => `coalesce(r."${name}"::text, '\\N')`);
   const digits = `left(encode(sha256(convert_to(${values.join(` || E'\\t' || `)}, 'UTF8')), 'hex'), ${HASH_DIGITS})`;
-  const offsets = ['workspace_key', 'period_key'].map((column) => offsetOf(column, ledgerKey) ?? 0n);
-  return `SELECT ${unitOf(table, offsets)} AS unit, count(*)::text AS rows, ${sums},
+  const offsets = ['workspace_key', 'period_key'].map((column) => keyOffset(column, ledgerKey) ?? 0n);
+  return `SELECT ${unitSql(table, offsets)} AS unit, count(*)::text AS rows, ${sums},
       sum(('x' || ${digits})::bit(${HASH_DIGITS * 4})::bigint)::text AS content
     FROM ${table.name} r WHERE r.ledger_key = $1 GROUP BY 1`;
 }
@@ -86,11 +93,11 @@ function sumColumns({ columns }: CopiedTable, sum: (column: string) => string): 
   return sums.join(', ');
 }
 
-function groupByUnit(rows: readonly unknown[]): Map<string, TableTotals> {
-  return new Map((rows as (TableTotals & { unit: string })[]).map(({ unit, ...sums }) => [unit, sums]));
+function groupByUnit(rows: readonly unknown[]): Map<string, CopiedTableTotals> {
+  return new Map((rows as (CopiedTableTotals & { unit: string })[]).map(({ unit, ...sums }) => [unit, sums]));
 }
 
-/** Adds SQL functions to SQLite: a sum that never overflows, and the row hash that Postgres computes. */
+/** Adds two functions to SQLite: a sum that never overflows, and the sum of the row hashes that Postgres computes. */
 function addFunctions(connection: LedgerDb): void {
   connection.aggregate('exact_sum', {
     safeIntegers: true,

@@ -6,12 +6,14 @@ import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import type { PublishTarget } from './in-postgres.ts';
-import { requireRights } from './refusals.ts';
-import { inCopy } from './schema.ts';
+import { requirePermissions } from './refusals.ts';
+import { inCopySchema } from './schema.ts';
 
+/** How far a copy in Postgres is behind the ledger. */
 export interface PublishLag {
+  /** Number of links of the chain that are not published yet. */
   links: number;
-  /** Seconds since the first pending link; 0 if none is pending. */
+  /** Age of the first pending link in seconds; 0 if none is pending. */
   seconds: number;
 }
 
@@ -23,11 +25,11 @@ export interface CopyStatus {
   fault: { code: string; message: string; hint: string } | null;
 }
 
-/** Returns the lag of a copy at a position; zero if the position is null (unknown). */
-export function publishLag(connection: LedgerDb, position: number | null, nowMs: number): PublishLag {
+/** Returns the lag of a copy whose last published link is `position`. If it is unknown (null), the lag is zero. */
+export function readPublishLag(connection: LedgerDb, position: number | null, nowMs: number): PublishLag {
   if (position === null) return { links: 0, seconds: 0 };
   const links = Math.max(0, headOfChain(connection).seq - position);
-  // Uses the first link with a known age: a time in the future has none.
+  // Skips links whose recorded time is in the future: their age is unknown.
   for (let seq = position + 1; seq <= position + links; seq += 1) {
     const at = linkAt(connection, seq)?.at ?? null;
     const waitedMs = at === null ? null : ageMs(Date.parse(at), nowMs);
@@ -36,25 +38,27 @@ export function publishLag(connection: LedgerDb, position: number | null, nowMs:
   return { links, seconds: 0 };
 }
 
-/** Reads the state of the copy in Postgres and checks that it accepts writes. Never rejects. */
+/**
+ * Reads the status of the copy and checks that Postgres accepts writes. Never rejects: an error becomes the `fault`.
+ */
 export async function readCopyStatus(target: PublishTarget, connection: LedgerDb, nowMs: number): Promise<CopyStatus> {
   try {
-    const position = await inCopy(target, connection, async (client) => {
-      await requireRights(client, target.schema);
-      // Fails on a read-only server.
+    const position = await inCopySchema(target, connection, async (client) => {
+      await requirePermissions(client, target.schema);
+      // Inserts no row, but fails on a read-only server, which is thereby detected.
       await client.query('INSERT INTO usage_entries SELECT * FROM usage_entries WHERE false');
       const sql = 'SELECT position FROM ledgers WHERE ledger_id = $1';
       const { rows } = await client.query<{ position: bigint }>(sql, [ledgerId(connection)]);
       return Number(rows[0]?.position ?? 0);
     });
-    return { position, lag: publishLag(connection, position, nowMs), fault: null };
+    return { position, lag: readPublishLag(connection, position, nowMs), fault: null };
   } catch (error) {
     const { code, message, hint = 'check the log of Postgres' } = summarizeError(error);
-    return { position: null, lag: publishLag(connection, null, nowMs), fault: { code, message, hint } };
+    return { position: null, lag: readPublishLag(connection, null, nowMs), fault: { code, message, hint } };
   }
 }
 
-/** Describes the state briefly, such as `at link 12, up to date`. */
+/** Describes the status in one line, such as `at link 12, up to date`. */
 export function describeCopyStatus({ position, lag, fault }: CopyStatus): string {
   if (fault !== null) return fault.message;
   if (lag.links === 0) return `at link ${position}, up to date`;

@@ -5,17 +5,18 @@ import type { PublishConfig } from '../config/types.ts';
 import { nextTurn, systemClock } from '../core/clock.ts';
 import { settlesWithin } from '../core/deadline.ts';
 import { AppError } from '../core/errors.ts';
-import { type CopyPlace, explainRefusal, isExplainable, PublishError, publishRefusal } from './refusals.ts';
-import { type CopiedTable, columnNames, valuesOf } from './tables.ts';
+import { canExplainRefusal, explainRefusal, type PostgresAccess, PublishError, toPublishRefusal } from './refusals.ts';
+import { type CopiedTable, columnList, valueExpressions } from './tables.ts';
 
 export type PublishTarget = Pick<PublishConfig, 'url' | 'schema' | 'tls' | 'ca'>;
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The server cancels a statement that takes longer. */
+/** Time limit of a statement. The server cancels a statement that takes longer. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
 /**
- * Time without data after which the connection is closed, because a frozen server cancels nothing. The server likewise
- * ends a transaction of a frozen publisher.
+ * Time without data after which the connection is closed: a frozen server does not enforce the time limit of a
+ * statement. Conversely, the server ends a transaction after this time without a statement, because this process may be
+ * frozen.
  */
 const MAX_SILENCE_MS = STATEMENT_TIMEOUT_MS + 60_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -28,11 +29,11 @@ const types = {
 };
 
 /**
- * Runs `work` in one transaction on its own connection, with the schema of the copy. A connection that ends before the
- * commit changes nothing. Settings last only for the transaction, because a pooler may share connections. Throws
- * PublishError, which never contains the password.
+ * Runs `work` in one transaction on a connection of its own, in the schema of the copy. If the connection ends before
+ * the commit, nothing changes. All settings end with the transaction, because a pooler may give the connection to other
+ * clients. Throws PublishError, which never contains the password.
  */
-export async function inPostgres<T>(
+export async function inPostgresTransaction<T>(
   { url, schema, tls, ca }: PublishTarget,
   work: (client: pg.Client) => Promise<T>,
   signal?: AbortSignal,
@@ -50,7 +51,8 @@ export async function inPostgres<T>(
     void client.connection.stream.destroy(new Error(`terminated: ${reason}`));
   const stop = (): void => closeConnection('stopped');
   let cancelSilenceTimer = (): void => undefined;
-  // A broken connection also fails the pending statement; without a listener it would end the process.
+  // The pending statement reports a broken connection. This event reports it, too, and would end the process if nothing
+  // listened to it.
   client.on('error', () => undefined);
   signal?.addEventListener('abort', stop);
   try {
@@ -71,7 +73,7 @@ export async function inPostgres<T>(
     await client.query('COMMIT');
     return result;
   } catch (error) {
-    throw (await explainError(client, error, schema)) ?? toPublishError(error, copyPlace(client, schema));
+    throw (await explainError(client, error, schema)) ?? toPublishError(error, accessOf(client, schema));
   } finally {
     cancelSilenceTimer();
     signal?.removeEventListener('abort', stop);
@@ -87,8 +89,8 @@ export async function inPostgres<T>(
 }
 
 /**
- * SQLSTATE classes (connection, conflicts, resources, shutdown, system) and Node's socket errors that a retry may not
- * meet again.
+ * Error codes of failures that a retry may not meet again: SQLSTATE classes (connection, conflicts, resources,
+ * shutdown, system) and Node's socket errors.
  */
 const TEMPORARY_CODES = /^(08|40|53|57|58|E(?!RR_)[A-Z_]+$)/;
 
@@ -96,29 +98,29 @@ function sqlStateOf(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : '';
 }
 
-function copyPlace({ user, database }: pg.Client, schema: string): CopyPlace {
+function accessOf({ user, database }: pg.Client, schema: string): PostgresAccess {
   return { role: user ?? 'postgres', database: database ?? user ?? 'postgres', schema };
 }
 
-/** Queries the server for the exact cause of a refusal; null if it is unknown or another error occurs. */
+/** Queries the server for the exact cause of a refusal. Null if the cause is unknown or the query fails. */
 async function explainError(client: pg.Client, error: unknown, schema: string): Promise<PublishError | null> {
   const sqlState = sqlStateOf(error);
-  if (!isExplainable(sqlState)) return null;
+  if (!canExplainRefusal(sqlState)) return null;
   try {
     await client.query('ROLLBACK');
     return await explainRefusal(client, sqlState, schema);
   } catch {
-    // The refusal itself is reported; it matters more.
+    // The caller then reports the refusal, which matters more than this error.
     return null;
   }
 }
 
-function toPublishError(error: unknown, place: CopyPlace): unknown {
+function toPublishError(error: unknown, access: PostgresAccess): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
-  const refusal = publishRefusal(sqlStateOf(error), place, error);
+  const refusal = toPublishRefusal(sqlStateOf(error), access, error);
   if (refusal !== null) return refusal;
   const code = 'code' in error ? String(error.code) : '';
-  // A server that panics restarts.
+  // A server restarts after a panic, so a retry may succeed.
   const isPanic = 'severity' in error && error.severity === 'PANIC';
   const isConnectionError =
     code === '' && /connection|timeout|terminated/i.test(error.message) && !/SSL/.test(error.message);
@@ -139,43 +141,45 @@ function toPublishError(error: unknown, place: CopyPlace): unknown {
   );
 }
 
-/** Characters that are read and sent at a time: reading them takes some milliseconds. */
+/** Number of characters that are read and sent at a time. Reading them takes some milliseconds. */
 const CHUNK_CHARACTERS = 64 * 1024;
-/** Yielded instead of a line to let the event loop run while a search finds no rows. */
-export const PAUSE = '';
-/** Replaces U+0000, which Postgres cannot store in text: it becomes `␀0`. The sign itself is doubled. */
+/** A line that stands for no row. `copyLines` lets the event loop run at this line, for a query that finds few rows. */
+export const YIELD_LINE = '';
+/** The sign that escapes U+0000, which Postgres cannot store: U+0000 becomes `␀0`, and the sign itself is doubled. */
 const NUL_SIGN = '␀';
 
+/** Replaces U+0000 in a text, which Postgres cannot store, by an escape. */
 export function escapeNul(text: string): string {
   if (!text.includes('\0') && !text.includes(NUL_SIGN)) return text;
   return text.replaceAll(NUL_SIGN, NUL_SIGN + NUL_SIGN).replaceAll('\0', `${NUL_SIGN}0`);
 }
 
-/** Returns a query that formats rows as lines of COPY's text format. */
+/** Returns the SELECT clause of an SQLite query that formats rows as lines in the text format of Postgres' COPY. */
 export function selectLines(table: CopiedTable, ledgerKey: number): string {
   const escaped = (value: string): string =>
     `replace(replace(replace(replace(${value}, '\\', '\\\\'), char(9), '\\t'), char(10), '\\n'), char(13), '\\r')`;
-  return `SELECT ${[ledgerKey, ...valuesOf(table, ledgerKey, escaped)].join(' || char(9) || ')}`;
+  return `SELECT ${[ledgerKey, ...valueExpressions(table, ledgerKey, escaped)].join(' || char(9) || ')}`;
 }
 
+/** Writes lines in COPY's text format to a table in Postgres. Returns the number of rows. */
 export async function copyLines(client: pg.Client, table: CopiedTable, lines: Iterable<string>): Promise<number> {
   let rows = 0;
   const chunks = (async function* () {
     let chunk = '';
     for (const line of lines) {
-      if (line !== PAUSE) {
+      if (line !== YIELD_LINE) {
         chunk += `${line}\n`;
         rows += 1;
       }
       if (chunk.length >= CHUNK_CHARACTERS) {
         yield escapeNul(chunk);
         chunk = '';
-      } else if (line !== PAUSE) continue;
+      } else if (line !== YIELD_LINE) continue;
       await nextTurn();
     }
     if (chunk !== '') yield escapeNul(chunk);
   })();
-  // Most tables have no new rows, and need no request to the server.
+  // Most tables have no new rows; for these no request is made.
   const first = await chunks.next();
   if (first.done === true) return 0;
   const allChunks = async function* (): AsyncGenerator<string, void> {
@@ -183,9 +187,9 @@ export async function copyLines(client: pg.Client, table: CopiedTable, lines: It
     yield* chunks;
   };
   try {
-    await pipeline(allChunks, client.query(from(`COPY ${table.name} (${columnNames(table)}) FROM STDIN`)));
+    await pipeline(allChunks, client.query(from(`COPY ${table.name} (${columnList(table)}) FROM STDIN`)));
   } finally {
-    // An open iterator would block the connection of the ledger.
+    // An iterator that stays open would block the connection to the ledger.
     await chunks.return();
   }
   return rows;

@@ -8,51 +8,55 @@ import { keptFromRun } from '../ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../ledger/store/file/open.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
-import { type CopyDifference, compareCopy, unitOf } from './compare-copy.ts';
-import { copyLines, escapeNul, PAUSE, type PublishTarget, selectLines } from './in-postgres.ts';
+import { type CopyDifference, findCopyDifferences, unitSql } from './compare-copy.ts';
+import { copyLines, escapeNul, type PublishTarget, selectLines, YIELD_LINE } from './in-postgres.ts';
 import { PublishError } from './refusals.ts';
-import { inCopy, viewsOf } from './schema.ts';
-import { COPIED_TABLES, type CopiedTable, offsetOf } from './tables.ts';
+import { createViewStatements, inCopySchema } from './schema.ts';
+import { COPIED_TABLES, type CopiedTable, keyOffset } from './tables.ts';
 
-/** Entries and row changes that are processed between two turns of the event loop. */
+/** Number of entries or row changes that are processed before the event loop may run. */
 const ENTRIES_PER_TURN = 2_000;
-/** From this many rows on, ANALYZE updates the statistics of Postgres' planner. */
+/** After this many new rows, ANALYZE updates the statistics of Postgres' query planner. */
 const MIN_ROWS_FOR_ANALYZE = 50_000;
 
 export interface PublishRequest {
   target: PublishTarget;
   ledgerPath: string;
   nowMs: number;
-  /** `check` compares the copy with the ledger afterwards; `repair` also resends the differences. */
+  /** `check` compares the copy with the ledger after publishing; `repair` also sends the rows that differ again. */
   compare?: 'check' | 'repair';
   signal?: AbortSignal;
 }
 
 export interface PublishReport {
-  /** Position in the chain before this publication; `to` is the one after it. */
+  /** The last published link of the chain before this publication; `to` is the last one after it. */
   from: number;
   to: number;
   headDigest: string;
   rows: number;
-  /** With `compare`: describes a last published link that is not in this ledger; null if it is. */
+  /** With `compare`: a description of the last published link if this ledger does not contain it; otherwise null. */
   divergence: string | null;
   differences: readonly CopyDifference[];
 }
 
-type Marks = Readonly<Record<string, number>>;
+/**
+ * For each append-only table, and for runs, row changes and workspaces: the highest key that has been published. Rows
+ * with higher keys are new.
+ */
+type PublishedKeys = Readonly<Record<string, number>>;
 
-/** The state of the ledger's copy in Postgres; without marks nothing has been published. */
+/** The state of the ledger's copy, as stored in Postgres. If `marks` is null, nothing has been published. */
 interface CopyState {
   ledger_key: bigint;
   position: bigint;
   head_digest: string;
-  marks: Marks | null;
+  marks: PublishedKeys | null;
 }
 
 /**
- * Publishes all changes since the last call: one snapshot of the ledger in one transaction of Postgres, together with
- * the new position. Readers there see only complete links of the chain, and the next call repeats work lost in a crash
- * or a broken connection. Throws PublishError: `publish_refused` if another copy of the ledger has published,
+ * Publishes all changes since the last call. One transaction of Postgres contains one snapshot of the ledger and the
+ * new position, so readers of the copy see only complete links of the chain. After a crash or a broken connection, the
+ * next call repeats the work. Throws PublishError: `publish_refused` if another copy of this ledger has published,
  * `publish_taken` if another ledger publishes one of its workspaces.
  */
 export async function publishLedger(options: PublishRequest): Promise<PublishReport> {
@@ -61,12 +65,13 @@ export async function publishLedger(options: PublishRequest): Promise<PublishRep
     const work = async (client: pg.Client): Promise<PublishReport> => {
       const id = ledgerId(connection);
       await client.query('INSERT INTO ledgers (ledger_id) VALUES ($1) ON CONFLICT DO NOTHING', [id]);
-      // The row is locked before the snapshot is taken, so that the copy is never ahead of the snapshot.
+      // Locks the row before it takes the snapshot of the ledger: otherwise another publisher could make the copy newer
+      // than the snapshot.
       const { rows } = await client.query<CopyState>('SELECT * FROM ledgers WHERE ledger_id = $1 FOR UPDATE', [id]);
       connection.exec('BEGIN');
       return new LedgerPublication(options, connection, client, rows[0] as CopyState).publish();
     };
-    return await inCopy(options.target, connection, work, options.signal);
+    return await inCopySchema(options.target, connection, work, options.signal);
   } finally {
     close();
   }
@@ -78,7 +83,7 @@ class LedgerPublication {
   readonly #client: pg.Client;
   readonly #copyState: CopyState;
   readonly #ledgerKey: number;
-  /** The keys of the published workspaces; 0 stands for rows of the whole ledger. */
+  /** The keys of the published workspaces, and 0 for rows that belong to no workspace. */
   readonly #workspaceKeys: number[];
   #rows = 0;
 
@@ -102,17 +107,17 @@ class LedgerPublication {
     if (!isSameChain && compare === 'check') return { ...report, rows: 0, divergence, differences: [] };
     if (!isSameChain && compare === undefined) {
       throw new PublishError('publish_refused', divergence, {
-        hint: 'stop the other copy; to replace it with the ledger of this machine, run `usage-ledger publish --repair`',
+        hint: "stop the daemon of the other copy; to replace the data in Postgres with this machine's ledger, run `usage-ledger publish --repair`",
       });
     }
     const before = await this.#removeEndedWorkspaces(isSameChain ? this.#copyState.marks : null);
-    const now = this.#readMarks(before);
+    const now = this.#readHighestKeys(before);
     const isNew = Object.keys(now).some((name) => before[name] !== now[name]);
     if (isNew) await this.#sendChanges(before, now);
     const differences =
       compare === undefined
         ? []
-        : await compareCopy(this.#connection, this.#client, this.#ledgerKey, this.#workspaceKeys);
+        : await findCopyDifferences(this.#connection, this.#client, this.#ledgerKey, this.#workspaceKeys);
     if (compare === 'repair') await this.#repair(differences);
     if (isNew || this.#rows > 0 || report.from !== head.seq) {
       await this.#client.query(
@@ -127,10 +132,10 @@ class LedgerPublication {
   }
 
   /**
-   * Deletes ended workspaces from the copy. Returns the marks from which rows must be sent; empty, to send all rows, if
-   * a workspace returned.
+   * Deletes ended workspaces from the copy. Returns the keys after which rows must be sent. If an ended workspace is in
+   * use again, deletes all rows and returns no keys, so that all rows are sent.
    */
-  async #removeEndedWorkspaces(marks: Marks | null): Promise<Marks> {
+  async #removeEndedWorkspaces(marks: PublishedKeys | null): Promise<PublishedKeys> {
     const sql = 'SELECT workspace_key FROM workspaces WHERE ledger_key = $1';
     const { rows } = await this.#client.query<{ workspace_key: bigint }>(sql, [this.#ledgerKey]);
     const publishedKeys = rows.map(({ workspace_key: key }) => Number(key - this.#offset('workspace_key')));
@@ -138,7 +143,7 @@ class LedgerPublication {
       key <= (marks?.workspaces ?? 0) && key > 0 && !publishedKeys.includes(key);
     const isComplete = marks === null || this.#workspaceKeys.some(hasReturned);
     const endedKeys = publishedKeys.filter((key) => !this.#workspaceKeys.includes(key));
-    // Rows are deleted before the rows they refer to, which tell their workspace.
+    // Rows are deleted before the rows they refer to: a row's workspace may be known only from the row it refers to.
     for (const table of COPIED_TABLES.toReversed()) {
       if (isComplete && this.#copyState.marks !== null) await this.#deleteRows(table, 'true');
       else if (endedKeys.length > 0) {
@@ -152,7 +157,7 @@ class LedgerPublication {
     return isComplete ? {} : marks;
   }
 
-  #readMarks(before: Marks): Marks {
+  #readHighestKeys(before: PublishedKeys): PublishedKeys {
     const highest = (column: string, table: string): number =>
       this.#numbers(`SELECT coalesce(max(${column}), 0) FROM ${table}`)[0] ?? 0;
     const running = "SELECT min(run_key) - 1 FROM runs WHERE status = 'running' AND run_key > ? HAVING count(*) > 0";
@@ -167,32 +172,32 @@ class LedgerPublication {
     return marks;
   }
 
-  async #sendChanges(before: Marks, now: Marks): Promise<void> {
-    const markOf = (name: string): number => before[name] ?? 0;
-    await this.#claimWorkspaces(markOf('workspaces'));
+  async #sendChanges(before: PublishedKeys, now: PublishedKeys): Promise<void> {
+    const sentKey = (name: string): number => before[name] ?? 0;
+    await this.#claimWorkspaces(sentKey('workspaces'));
     for (const table of COPIED_TABLES) {
-      if (table.added !== null) await this.#sendRows(table, `r.${table.added} > ?`, markOf(table.name));
+      if (table.added !== null) await this.#sendRows(table, `r.${table.added} > ?`, sentKey(table.name));
     }
     await this.#sendRuns(before, now);
     const rewritten = this.#numbers(
       `SELECT period_key FROM period_events WHERE event_seq > ?
        UNION SELECT period_key FROM periods WHERE closed_seq IS NULL AND EXISTS (
          SELECT 1 FROM row_changes WHERE change_seq > ? AND table_name = 'rate_cards')`,
-      markOf('period_events'),
-      markOf('row_changes'),
+      sentKey('period_events'),
+      sentKey('row_changes'),
     );
     for (const name of ['tenant_usage', 'charges', 'charge_lines'])
       await this.#sendCurrentRows(name, before, now, rewritten);
     for (const name of ['closed_usage', 'charges', 'charge_lines']) {
       await this.#replace(name, 'period_key', rewritten);
     }
-    // Open alerts are always sent: a run changes their figures without a mark.
+    // Open alerts are always sent, because `row_changes` does not list them when a run changes their figures.
     await this.#replace(
       'alerts',
       'alert_key',
       this.#numbers(`SELECT alert_key FROM alerts WHERE state IN ${OPEN_ALERT_STATES_SQL}`),
     );
-    for (let from = markOf('row_changes'); from < (now.row_changes ?? 0); from += ENTRIES_PER_TURN) {
+    for (let from = sentKey('row_changes'); from < (now.row_changes ?? 0); from += ENTRIES_PER_TURN) {
       const changed = (table: string): number[] =>
         this.#numbers(
           `SELECT DISTINCT CAST(row_key AS INTEGER) FROM row_changes WHERE change_seq > ? AND change_seq <= ? AND table_name = ?`,
@@ -209,10 +214,11 @@ class LedgerPublication {
   }
 
   /**
-   * Reserves the new workspaces permanently. A workspace that another ledger publishes waits until that ledger ends it.
+   * Reserves the new workspaces for this ledger permanently. Throws `publish_taken` for a workspace that another ledger
+   * publishes, until that ledger ends it.
    */
-  async #claimWorkspaces(mark: number): Promise<void> {
-    for (const key of this.#workspaceKeys.filter((one) => one > mark)) {
+  async #claimWorkspaces(lastKey: number): Promise<void> {
+    for (const key of this.#workspaceKeys.filter((one) => one > lastKey)) {
       const [id] = this.#connection
         .prepare('SELECT workspace_id FROM workspaces WHERE workspace_key = ?')
         .pluck()
@@ -230,10 +236,10 @@ class LedgerPublication {
   }
 
   /**
-   * Sends runs that are new or were running, because a run changes until it ends. If runs were pruned, the remaining
-   * ones are sent again.
+   * Sends the runs that are new or were still running at the last publication, because a run changes until it ends. If
+   * runs were pruned since, replaces the copied runs of that range by the remaining ones.
    */
-  async #sendRuns(before: Marks, now: Marks): Promise<void> {
+  async #sendRuns(before: PublishedKeys, now: PublishedKeys): Promise<void> {
     const run = before.runs ?? 0;
     const keys = [run, before.kept_from_run ?? 0, (now.kept_from_run ?? 0) - 1];
     const runs = copiedTable('runs');
@@ -252,12 +258,17 @@ class LedgerPublication {
   }
 
   /**
-   * Sends the rows with new entries, each once, by its last entry. Postgres finds the old rows by the entries sent
-   * before.
+   * Sends the current row of every tenant and period that has new entries. A row with several new entries is sent once,
+   * at the last of them. Postgres finds the outdated rows by the new entries, which have been sent already.
    */
-  async #sendCurrentRows(name: string, before: Marks, now: Marks, rewritten: readonly number[]): Promise<void> {
+  async #sendCurrentRows(
+    name: string,
+    before: PublishedKeys,
+    now: PublishedKeys,
+    rewritten: readonly number[],
+  ): Promise<void> {
     const table = copiedTable(name);
-    // Periods in `rewritten` are replaced as a whole elsewhere, except in `tenant_usage`.
+    // For all tables but `tenant_usage`, `#sendChanges` replaces the periods in `rewritten` as a whole.
     const excluded = JSON.stringify(name === 'tenant_usage' ? [] : rewritten);
     const isIncluded = 'r.period_key NOT IN (SELECT value FROM json_each(?))';
     const [from = 0, to = 0] = [before.usage_entries, now.usage_entries];
@@ -278,25 +289,25 @@ class LedgerPublication {
     const lines = function* (): Generator<string, void> {
       for (let step = from; step < to; step += ENTRIES_PER_TURN) {
         yield* statement.iterate(step, Math.min(step + ENTRIES_PER_TURN, to), excluded) as IterableIterator<string>;
-        yield PAUSE;
+        yield YIELD_LINE;
       }
     };
     this.#rows += await copyLines(this.#client, table, lines());
   }
 
-  /** Resends the differences by table, workspace and period, and recreates the views. */
+  /** Replaces all rows of each table, workspace and period that differs, and recreates the views. */
   async #repair(differences: readonly CopyDifference[]): Promise<void> {
     for (const table of COPIED_TABLES) {
       const units = differences.filter((difference) => difference.table === table.name).map(({ unit }) => unit);
       if (units.length === 0) continue;
       const offsets = [this.#offset('workspace_key'), this.#offset('period_key')];
-      await this.#deleteRows(table, `${unitOf(table, offsets)} = ANY ($2)`, units);
-      await this.#sendRows(table, `${unitOf(table)} IN (SELECT value FROM json_each(?))`, JSON.stringify(units));
+      await this.#deleteRows(table, `${unitSql(table, offsets)} = ANY ($2)`, units);
+      await this.#sendRows(table, `${unitSql(table)} IN (SELECT value FROM json_each(?))`, JSON.stringify(units));
     }
-    for (const sql of viewsOf(this.#connection)) await this.#client.query(sql);
+    for (const sql of createViewStatements(this.#connection)) await this.#client.query(sql);
   }
 
-  /** Replaces the copy's rows with these keys by the ledger's. */
+  /** Replaces the rows in Postgres whose `column` has one of these keys by those of the ledger. */
   async #replace(name: string, column: string, keys: readonly number[]): Promise<void> {
     if (keys.length === 0) return;
     const table = copiedTable(name);
@@ -329,7 +340,7 @@ class LedgerPublication {
   }
 
   #offset(column: string): bigint {
-    return offsetOf(column, this.#ledgerKey) ?? 0n;
+    return keyOffset(column, this.#ledgerKey) ?? 0n;
   }
 
   #copyKeys(column: string, keys: readonly number[]): string[] {

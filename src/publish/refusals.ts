@@ -4,8 +4,8 @@ import { COPIED_TABLES } from './tables.ts';
 
 export class PublishError extends AppError {}
 
-/** The role, database and schema of a request to Postgres. */
-export interface CopyPlace {
+/** The role of a connection to Postgres, and the database and schema that it uses. */
+export interface PostgresAccess {
   role: string;
   database: string;
   schema: string;
@@ -14,9 +14,9 @@ export interface CopyPlace {
 interface PostgresRefusal {
   /** The code of the error. */
   own: 'publish_unreachable' | 'publish_denied' | 'publish_read_only';
-  /** The refused action, as it follows `Postgres refused `. */
-  refused: (place: CopyPlace) => string;
-  remedy: (place: CopyPlace) => string;
+  /** Describes the refused action, in words that follow `Postgres refused `. */
+  refused: (access: PostgresAccess) => string;
+  remedy: (access: PostgresAccess) => string;
   retryable: boolean;
 }
 
@@ -24,7 +24,8 @@ const quoteName = pg.escapeIdentifier;
 const inSettings = (): string => 'correct user and password in publish.url, then run `usage-ledger reload`';
 
 /**
- * Refusals by SQLSTATE (Postgres, appendix A), with remedies. Missing permissions are looked up by `findMissingRights`.
+ * Refusals and their remedies by SQLSTATE (appendix A of the Postgres documentation). `findMissingRights` names missing
+ * permissions more exactly.
  */
 const REFUSALS_BY_SQLSTATE: Readonly<Record<string, PostgresRefusal>> = {
   '28P01': {
@@ -73,30 +74,30 @@ const REFUSALS_BY_SQLSTATE: Readonly<Record<string, PostgresRefusal>> = {
   },
   '53100': {
     own: 'publish_unreachable',
-    refused: () => 'to write: its disk is full',
+    refused: () => "to write: the server's disk is full",
     remedy: () => 'make room on the disk of Postgres',
     retryable: true,
   },
   '53200': {
     own: 'publish_unreachable',
-    refused: () => 'a statement: it is out of memory',
+    refused: () => 'a statement: the server is out of memory',
     remedy: () => 'give Postgres more memory, or lower work_mem and max_connections',
     retryable: true,
   },
   '57P03': {
     own: 'publish_unreachable',
-    refused: () => 'connections: it is starting or stopping',
+    refused: () => 'connections: the server is starting or stopping',
     remedy: () => 'wait, or look at the log of Postgres',
     retryable: true,
   },
 };
 
-/** Returns the error for a SQLSTATE of the table; null for any other. */
-export function publishRefusal(sqlState: string, place: CopyPlace, cause?: unknown): PublishError | null {
+/** Returns the error for a refusal with this SQLSTATE; null if the SQLSTATE is not a known refusal. */
+export function toPublishRefusal(sqlState: string, access: PostgresAccess, cause?: unknown): PublishError | null {
   const refusal = REFUSALS_BY_SQLSTATE[sqlState];
   if (refusal === undefined) return null;
   const { own, refused, remedy, retryable } = refusal;
-  return refusedError(own, `${refused(place)} (${sqlState})`, { hint: remedy(place), retryable, cause });
+  return refusedError(own, `${refused(access)} (${sqlState})`, { hint: remedy(access), retryable, cause });
 }
 
 function refusedError(
@@ -107,12 +108,12 @@ function refusedError(
   return new PublishError(own, `Postgres refused ${refused}`, options);
 }
 
-/** Reports whether a further query can find the exact cause of a refusal with this SQLSTATE. */
-export function isExplainable(sqlState: string): boolean {
+/** Reports whether another query can find the exact cause of a refusal with this SQLSTATE. */
+export function canExplainRefusal(sqlState: string): boolean {
   return ['42501', '3F000', '25006'].includes(sqlState);
 }
 
-/** Queries Postgres for the cause of a refusal in a new transaction; null if it cannot be determined. */
+/** Queries Postgres for the exact cause of a refusal, after a rollback. Null if the cause cannot be determined. */
 export async function explainRefusal(
   client: pg.Client,
   sqlState: string,
@@ -122,8 +123,8 @@ export async function explainRefusal(
   return findMissingRights(client, schema, sqlState);
 }
 
-/** Throws a PublishError that names the missing permissions of the role, if there are any. */
-export async function requireRights(client: pg.Client, schema: string): Promise<void> {
+/** Throws a PublishError that names the permissions that the role lacks; does nothing if it has all of them. */
+export async function requirePermissions(client: pg.Client, schema: string): Promise<void> {
   const missing = await findMissingRights(client, schema, '42501');
   if (missing !== null) throw missing;
 }
@@ -146,7 +147,7 @@ interface TableRights {
 }
 
 const TABLES = [...COPIED_TABLES.map(({ name }) => name), 'ledgers', 'publish_version'];
-/** From this many tables on, a permission is granted on all tables at once. */
+/** If a permission is missing on this many tables or more, the remedy grants it on all tables of the schema. */
 const MANY_TABLES = 4;
 
 async function findMissingRights(client: pg.Client, schema: string, sqlState: string): Promise<PublishError | null> {
@@ -179,7 +180,7 @@ async function findMissingRights(client: pg.Client, schema: string, sqlState: st
   );
   const onSchema = [
     ...(found.may_use === true ? [] : ['USAGE']),
-    // Only needed to create the tables.
+    // The role needs CREATE only if the tables do not exist yet.
     ...(found.may_add === true || tables.rows.length > 0 ? [] : ['CREATE']),
   ];
   if (onSchema.length > 0) {
@@ -194,7 +195,7 @@ async function findMissingRights(client: pg.Client, schema: string, sqlState: st
 
 function missingOnTables(
   tables: readonly TableRights[],
-  { role, schema }: CopyPlace,
+  { role, schema }: PostgresAccess,
   denied: (action: string, remedy: string) => PublishError,
 ): PublishError | null {
   const tablesWithout = (right: 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE', needed: (name: string) => boolean) => {
@@ -204,7 +205,7 @@ function missingOnTables(
   const missing = [
     tablesWithout('SELECT', () => true),
     tablesWithout('INSERT', (name) => name !== 'publish_version'),
-    // Only the position of each ledger is updated in place.
+    // `ledgers` has the position of each ledger. It is the only table whose rows are updated.
     tablesWithout('UPDATE', (name) => name === 'ledgers'),
     tablesWithout('DELETE', (name) => name !== 'ledgers' && name !== 'publish_version'),
   ].filter(({ names }) => names.length > 0);

@@ -5,28 +5,31 @@ import { packageFile } from '../core/process/package-file.ts';
 import { columnsOf } from '../ledger/store/file/schema-objects.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { viewColumnKind } from '../reports/queries/finance-view.ts';
-import { inPostgres, type PublishTarget } from './in-postgres.ts';
+import { inPostgresTransaction, type PublishTarget } from './in-postgres.ts';
 import { PublishError } from './refusals.ts';
-import { COPIED_TABLES, createTable } from './tables.ts';
+import { COPIED_TABLES, createTableSql } from './tables.ts';
 
 const NOW_IN_SQLITE = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 const NOW_IN_POSTGRES = `(SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
-/** Runs `work` in one transaction of Postgres, in a schema of this version, which is created if it is missing. */
-export async function inCopy<T>(
+/**
+ * Runs `work` in one transaction of Postgres, in the schema of the copy. Creates the schema if it is missing. Throws
+ * PublishError, with code `publish_other_version` if another version of the program created the schema.
+ */
+export async function inCopySchema<T>(
   target: PublishTarget,
   connection: LedgerDb,
   work: (client: pg.Client) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   const extraSql = readFileSync(packageFile('drizzle', 'postgres.sql'), 'utf8');
-  const statements = [...COPIED_TABLES.map(createTable), extraSql, ...viewsOf(connection)];
+  const statements = [...COPIED_TABLES.map(createTableSql), extraSql, ...createViewStatements(connection)];
   const version = createHash('sha256').update(statements.join(';')).digest('hex');
   const createSchema = async (client: pg.Client): Promise<void> => {
-    // Lets one publisher create the schema at a time. Others see it from their next transaction on.
+    // Only one publisher creates the schema at a time. The others see it in their next transaction.
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`usage-ledger ${target.schema}`]);
     if (await isCreated(client, target.schema, version)) return;
-    // If the schema exists, the permission to create one is not needed.
+    // CREATE SCHEMA IF NOT EXISTS would require a permission that a role with an existing schema need not have.
     const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [target.schema]);
     if (rowCount === 0) await client.query(`CREATE SCHEMA ${pg.escapeIdentifier(target.schema)}`);
     for (const sql of statements) await client.query(sql);
@@ -34,10 +37,10 @@ export async function inCopy<T>(
   };
   const attempt = async (client: pg.Client): Promise<{ result: T } | null> =>
     (await isCreated(client, target.schema, version)) ? { result: await work(client) } : null;
-  let outcome = await inPostgres(target, attempt, signal);
+  let outcome = await inPostgresTransaction(target, attempt, signal);
   while (outcome === null) {
-    await inPostgres(target, createSchema, signal);
-    outcome = await inPostgres(target, attempt, signal);
+    await inPostgresTransaction(target, createSchema, signal);
+    outcome = await inPostgresTransaction(target, attempt, signal);
   }
   return outcome.result;
 }
@@ -58,14 +61,14 @@ async function isCreated(client: pg.Client, schema: string, version: string): Pr
   );
 }
 
-/** Views of local budgets and billing systems; their tables are never copied to Postgres. */
+/** Views of budgets and billing systems. Their tables are never copied to Postgres, because they are local settings. */
 const LOCAL_VIEWS: readonly string[] = ['finance_budgets', 'finance_outlet_events'];
 
 /**
- * Returns the statements that create the views of `drizzle/views.sql` across all ledgers, with `ledger_id` as first
- * column.
+ * Returns the statements that create the views of `drizzle/views.sql` in Postgres. There a view contains the rows of
+ * all ledgers, and its first column is `ledger_id`.
  */
-export function viewsOf(connection: LedgerDb): string[] {
+export function createViewStatements(connection: LedgerDb): string[] {
   const text = readFileSync(packageFile('drizzle', 'views.sql'), 'utf8');
   const found = [...text.matchAll(/^CREATE VIEW (\w+) AS\n([\s\S]*?);$/gm)];
   const views = found.filter(([, name = '']) => !LOCAL_VIEWS.includes(name));
@@ -79,8 +82,8 @@ export function viewsOf(connection: LedgerDb): string[] {
 }
 
 /**
- * Converts a view's body to Postgres, with the ledger's key first in every list of columns. Integers become numeric,
- * which has no limit.
+ * Converts the SELECT of a view to Postgres' SQL and adds the ledger's key as first column to every list of columns.
+ * Integers become `numeric`, which cannot overflow.
  */
 function toPostgresBody(body: string): string {
   return body
@@ -92,7 +95,7 @@ function toPostgresBody(body: string): string {
 
 function castColumn(column: string): string {
   const value = `v.${pg.escapeIdentifier(column)}`;
-  // Postgres cannot store U+0000.
+  // Postgres' jsonb cannot contain U+0000, so it becomes the escape of `escapeNul`.
   if (['labels', 'overridden', 'figures', 'amounts'].includes(column)) {
     return `regexp_replace(${value}, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1␀0', 'g')::jsonb`;
   }
@@ -101,6 +104,6 @@ function castColumn(column: string): string {
   if (kind === 'amount' || kind === 'price' || column === 'projection') return `${value}::numeric`;
   if (kind === 'credits' || kind === 'count') return `${value}::bigint`;
   if (kind !== 'date') return value;
-  // Postgres has no year 0, which a service may use in a period.
+  // A service may use the year 0 in a period, but Postgres has no year 0: the value becomes NULL.
   return `CASE WHEN ${value} >= '0001' THEN ${value}::timestamptz END`;
 }

@@ -23,25 +23,28 @@ import { runs, tenantUsage, usageEntries } from '../ledger/store/schema/run-tabl
 import { acts, periods, tenants, workspaces } from '../ledger/store/schema/workspace-tables.ts';
 
 /**
- * A table of the ledger in its Postgres form, with `ledger_key` as first column. Keys of ledger N begin at N << 40,
- * those of workspaces at N << 23. So they are unique across ledgers, views can join on them, and `period_key / 131072`
- * is the workspace's key there too.
+ * A table of the ledger in its Postgres form, with `ledger_key` as first column. The copy adds N << 40 to the keys of
+ * ledger N, and N << 23 to the keys of workspaces. So keys are unique across ledgers, views can join on them, and
+ * `period_key / 131072` is the key of the workspace in Postgres as it is in SQLite.
  */
 export interface CopiedTable extends NamedTable {
-  /** SQL over `r`, valid in both databases, for the key of a row's workspace; NULL for the whole ledger. */
+  /**
+   * SQL expression for the key of a row's workspace, where `r` is the row's alias. It is valid in SQLite and Postgres.
+   * NULL if the row belongs to no workspace.
+   */
   workspace: string;
-  /** SQL over `r` for the key of a row's period; 0 for none. */
+  /** SQL expression for the key of a row's period, where `r` is the row's alias; 0 if the row belongs to no period. */
   period: string;
-  /** The increasing number of an append-only table; null for other tables. */
+  /** The column of an append-only table whose values only increase; null for other tables. */
   added: string | null;
 }
 
-/** Column types by kind. Text is compared byte by byte, as in SQLite. */
+/** Postgres' column types by kind of column. COLLATE "C" compares text byte by byte, as SQLite does. */
 const POSTGRES_TYPES = { integer: 'bigint', text: 'text COLLATE "C"', blob: 'bytea' } as const;
 
 const ALERT_WORKSPACE = '(SELECT a.workspace_key FROM alerts a WHERE a.alert_key = r.alert_key)';
 
-/** The copied tables, ordered so that referenced rows come first. */
+/** The copied tables. A table comes after the tables that its rows refer to. */
 export const COPIED_TABLES: readonly CopiedTable[] = [
   copied(workspaces, { only: 'workspace_key workspace_id ended_seq' }),
   copied(tenants, { added: 'tenant_key' }),
@@ -82,7 +85,7 @@ interface CopyOptions {
   workspace?: string;
   period?: string;
   added?: string;
-  /** The columns to send; default: all except blobs. */
+  /** Names of the columns to copy, separated by spaces; default: all columns except blobs. */
   only?: string;
 }
 
@@ -99,29 +102,34 @@ function copiedByPeriod(table: TableProperties['table'], period = 'r.period_key'
   return copied(table, added === undefined ? { workspace, period } : { workspace, period, added });
 }
 
-/** Returns the number that a ledger adds to the values of a key column; null for other columns. */
-export function offsetOf(column: string, ledgerKey: number): bigint | null {
+/** Returns the number that the copy adds to a ledger's values of a key column; null if the column is not a key. */
+export function keyOffset(column: string, ledgerKey: number): bigint | null {
   return column.endsWith('_key') ? BigInt(ledgerKey) << ledgerShift(column) : null;
 }
 
-/** Returns SQLite expressions for a row's values in Postgres; `text` wraps text values. */
-export function valuesOf({ columns }: CopiedTable, ledgerKey: number, text = (value: string) => value): string[] {
+/** Returns SQLite expressions for the values that Postgres stores for a row. `text` wraps the expression of a text. */
+export function valueExpressions(
+  { columns }: CopiedTable,
+  ledgerKey: number,
+  text = (value: string) => value,
+): string[] {
   return columns.map(({ name, kind }) => {
-    const offset = offsetOf(name, ledgerKey);
+    const offset = keyOffset(name, ledgerKey);
     const value = offset === null ? `r.${name}` : `r.${name} + ${offset}`;
     return `coalesce(${kind === 'text' ? text(value) : value}, '\\N')`;
   });
 }
 
-export function columnNames({ columns }: CopiedTable): string {
+/** Returns the quoted names of a table's columns in Postgres, as a list for SQL. */
+export function columnList({ columns }: CopiedTable): string {
   return ['ledger_key', ...columns.map(({ name }) => pg.escapeIdentifier(name))].join(', ');
 }
 
 /**
- * Returns the CREATE TABLE statement. A key that encodes its ledger is the primary key; other keys are unique only
- * within a ledger.
+ * Returns the CREATE TABLE statement for Postgres. If the table's key has an offset for its ledger, it is the primary
+ * key; any other key is unique only within a ledger, so the primary key begins with `ledger_key`.
  */
-export function createTable({ name, columns, key }: CopiedTable): string {
+export function createTableSql({ name, columns, key }: CopiedTable): string {
   const columnDefinitions = columns.map(
     (column) =>
       `${pg.escapeIdentifier(column.name)} ${POSTGRES_TYPES[column.kind]}${column.notNull ? ' NOT NULL' : ''}`,

@@ -6,7 +6,7 @@ import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
 import { LeaseHeldError } from '../../src/ledger/store/file/sqlite-errors.ts';
-import { publishLag } from '../../src/publish/copy-status.ts';
+import { readPublishLag } from '../../src/publish/copy-status.ts';
 import { createWorld, FIRST } from '../commands/world.ts';
 import { beginRun, closeMonth, openLedger, publish, reopenMonth, usageRecord } from '../support/open-ledger.ts';
 import { playTable, shownBy } from './jumps.ts';
@@ -129,7 +129,7 @@ playTable([
       const { connection } = openLedger();
       await publish(connection, [usageRecord('acme', 1)], { nowMs: wrong });
       await publish(connection, [usageRecord('acme', 2)], { nowMs: right });
-      expect(publishLag(connection, 0, right + 10 * MINUTE_MS)).toEqual({ links: 2, seconds: 600 });
+      expect(readPublishLag(connection, 0, right + 10 * MINUTE_MS)).toEqual({ links: 2, seconds: 600 });
     },
   },
   {

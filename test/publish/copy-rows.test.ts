@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyLines, inPostgres } from '../../src/publish/in-postgres.ts';
+import { copyLines, inPostgresTransaction } from '../../src/publish/in-postgres.ts';
 import { COPIED_TABLES } from '../../src/publish/tables.ts';
 import { rejection } from '../support/rejection.ts';
 import { copyServer } from './copy-server.ts';
@@ -9,7 +9,7 @@ const [workspaces] = COPIED_TABLES;
 
 /** Sends lines that a function makes, to a table that goes with the transaction. */
 function copy(lines: (cut: () => void) => Iterable<string>): Promise<number> {
-  return inPostgres(copies.server().target('public'), async (client) => {
+  return inPostgresTransaction(copies.server().target('public'), async (client) => {
     if (workspaces === undefined) throw new Error('there is no table');
     await client.query(
       'CREATE TEMP TABLE workspaces (ledger_key int, workspace_key bigint, workspace_id text, ended_seq bigint)',

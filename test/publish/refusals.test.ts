@@ -2,14 +2,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readCopyStatus } from '../../src/publish/copy-status.ts';
 import { publishLedger } from '../../src/publish/publish-ledger.ts';
-import { type CopyPlace, publishRefusal } from '../../src/publish/refusals.ts';
+import { type PostgresAccess, toPublishRefusal } from '../../src/publish/refusals.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 import { type PostgresServer, type Reader, startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { NOON } from '../support/time/test-clock.ts';
 
-const PLACE: CopyPlace = { role: 'pub', database: 'finance', schema: 'ledger' };
+const PLACE: PostgresAccess = { role: 'pub', database: 'finance', schema: 'ledger' };
 
 /** SQLSTATEs of appendix A of the manual of Postgres. */
 test.each<[state: string, code: string, retryable: boolean, words: RegExp, remedy: RegExp]>([
@@ -24,7 +24,7 @@ test.each<[state: string, code: string, retryable: boolean, words: RegExp, remed
   ['53200', 'publish_unreachable', true, /out of memory/, /memory/],
   ['57P03', 'publish_unreachable', true, /starting or stopping/, /log of Postgres/],
 ])('%s is %s, and says what was refused and what to do', (state, code, retryable, words, remedy) => {
-  const error = publishRefusal(state, PLACE);
+  const error = toPublishRefusal(state, PLACE);
   expect(error).toMatchObject({ code, retryable, hint: expect.stringMatching(remedy) });
   expect(error?.message).toMatch(words);
   expect(error?.message).toContain(`(${state})`);
@@ -32,7 +32,7 @@ test.each<[state: string, code: string, retryable: boolean, words: RegExp, remed
 
 test('other SQLSTATEs are none of these', () => {
   for (const state of ['', '08006', '40001', '57014', '22P02', 'ECONNREFUSED'])
-    expect(publishRefusal(state, PLACE)).toBeNull();
+    expect(toPublishRefusal(state, PLACE)).toBeNull();
 });
 
 let server: PostgresServer;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { inPostgres } from '../../src/publish/in-postgres.ts';
+import { inPostgresTransaction } from '../../src/publish/in-postgres.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
 
@@ -9,7 +9,7 @@ test('a server that is frozen is given up, and one that is frozen within a trans
   const server = await startPostgres();
   onTestFinished(() => server.remove());
   const target = server.target('public');
-  const asleep = inPostgres(
+  const asleep = inPostgresTransaction(
     target,
     async (client) => {
       await client.query('CREATE TABLE locked ()');
@@ -21,7 +21,7 @@ test('a server that is frozen is given up, and one that is frozen within a trans
     500,
   );
   expect(await rejection(asleep)).toMatchObject({ code: 'publish_unreachable', retryable: true });
-  const frozen = inPostgres(
+  const frozen = inPostgresTransaction(
     target,
     async (client) => {
       server.freeze();
@@ -45,7 +45,7 @@ test('a server that takes a connection and says nothing is given up after ten se
   await once(mute, 'listening');
   const { port } = mute.address() as AddressInfo;
   const target = { url: `postgres://ledger@127.0.0.1:${port}/finance`, schema: 'mute', tls: 'off' } as const;
-  expect(await rejection(inPostgres(target, async () => 1))).toMatchObject({
+  expect(await rejection(inPostgresTransaction(target, async () => 1))).toMatchObject({
     code: 'publish_unreachable',
     retryable: true,
   });

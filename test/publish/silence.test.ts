@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { inPostgres } from '../../src/publish/in-postgres.ts';
+import { inPostgresTransaction } from '../../src/publish/in-postgres.ts';
 import { eventually } from '../support/eventually.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { rejection } from '../support/rejection.ts';
@@ -9,7 +9,7 @@ test('a connection that is cut, and a stop, leave nothing and end at once', asyn
   onTestFinished(() => server.remove());
   const target = server.target('public');
   const stopping = new AbortController();
-  const stopped = inPostgres(
+  const stopped = inPostgresTransaction(
     target,
     async (client) => {
       await client.query('CREATE TABLE half ()');
@@ -19,7 +19,7 @@ test('a connection that is cut, and a stop, leave nothing and end at once', asyn
     stopping.signal,
   );
   expect(await rejection(stopped)).toMatchObject({ code: 'publish_unreachable' });
-  expect(await rejection(inPostgres(target, async () => 1, stopping.signal))).toBeInstanceOf(Error);
+  expect(await rejection(inPostgresTransaction(target, async () => 1, stopping.signal))).toBeInstanceOf(Error);
   const reader = await server.connect('public');
   onTestFinished(() => reader.close());
   await eventually(async () => {

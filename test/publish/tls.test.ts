@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { inPostgres, type PublishTarget } from '../../src/publish/in-postgres.ts';
+import { inPostgresTransaction, type PublishTarget } from '../../src/publish/in-postgres.ts';
 import { createWorld, FIRST, workspaceSettings } from '../commands/world.ts';
 import { freePort } from '../queue/support.ts';
 import { privateAuthority } from '../support/net/self-signed.ts';
@@ -38,7 +38,7 @@ async function listening(certificate: ReturnType<typeof privateAuthority>['serve
 const urlOf = (host: string, port: number): string => `postgres://usage_ledger@${host}:${port}/postgres`;
 
 function isEncrypted(target: PublishTarget): Promise<unknown> {
-  return inPostgres(target, async (client) => {
+  return inPostgresTransaction(target, async (client) => {
     const { rows } = await client.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
     return rows[0]?.ssl;
   });

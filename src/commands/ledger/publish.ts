@@ -1,6 +1,6 @@
 import { inertText } from '../../core/text/inert-text.ts';
 import { type NamedDifference, publishCopy } from '../../operations/system/publish-copy.ts';
-import type { TableTotals } from '../../publish/compare-copy.ts';
+import type { CopiedTableTotals } from '../../publish/compare-copy.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
@@ -37,7 +37,7 @@ async function runPublish(cli: CliContext, context: Context, { check, repair }: 
 
 function differenceText({ table, workspace_id: workspace, period, here, there }: NamedDifference): string {
   const names = [workspace ?? 'the whole ledger', period ?? '', table].filter((name) => name !== '').join(' ');
-  const counts: readonly (keyof TableTotals)[] = ['rows', 'credits', 'requests', 'amount_minor'];
+  const counts: readonly (keyof CopiedTableTotals)[] = ['rows', 'credits', 'requests', 'amount_minor'];
   const differing = counts.filter((name) => (here?.[name] ?? '0') !== (there?.[name] ?? '0'));
   if (differing.length === 0) return `${names}: same sums, different contents`;
   return `${names}: ${differing.map((name) => `${name} ${here?.[name] ?? 0} in the ledger, ${there?.[name] ?? 0} in the copy`).join('; ')}`;

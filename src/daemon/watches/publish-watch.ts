@@ -4,7 +4,7 @@ import { oneAtATime } from '../../core/one-at-a-time.ts';
 import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { counted } from '../../core/text/words.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { publishLag } from '../../publish/copy-status.ts';
+import { readPublishLag } from '../../publish/copy-status.ts';
 import type { PublishReport } from '../../publish/publish-ledger.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 import type { ReportedHealth } from '../reported-health.ts';
@@ -78,7 +78,7 @@ export class PublishWatch {
   health(): PublishHealth {
     const { connection, clock, staleMs, unreadyWhenStale } = this.#options;
     const position = this.#position;
-    const lag = publishLag(connection, position, clock.now());
+    const lag = readPublishLag(connection, position, clock.now());
     const stale = this.#fault !== null && this.#failedAfterMs > staleMs;
     return {
       position,

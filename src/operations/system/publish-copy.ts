@@ -1,7 +1,7 @@
 import { UsageError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
-import type { CopyDifference, TableTotals } from '../../publish/compare-copy.ts';
+import type { CopiedTableTotals, CopyDifference } from '../../publish/compare-copy.ts';
 import type { Context } from '../../wiring/context.ts';
 
 /** A part of a table that differs between the ledger (`here`) and the copy (`there`). */
@@ -10,8 +10,8 @@ export interface NamedDifference {
   /** Null: the whole ledger. */
   workspace_id: string | null;
   period: string | null;
-  here: TableTotals | null;
-  there: TableTotals | null;
+  here: CopiedTableTotals | null;
+  there: CopiedTableTotals | null;
 }
 
 export interface PublishRecord {
@@ -27,8 +27,8 @@ export interface PublishRecord {
 }
 
 /**
- * Brings the copy in Postgres up to date; `compare` also compares it with the ledger, and `repair` sends the differences
- * again. No API offers it: the daemon publishes after each change. Throws UsageError without `publish:`.
+ * Brings the copy in Postgres up to date; `compare` also compares it with the ledger, and `repair` sends the
+ * differences again. No API offers it: the daemon publishes after each change. Throws UsageError without `publish:`.
  */
 export async function publishCopy(
   context: Pick<Context, 'config' | 'clock' | 'reader'>,
