@@ -28,7 +28,7 @@ import {
   requireWithin,
   type UsageQuery,
 } from './request-checks.ts';
-import { type ApiKey, createSigner, type Signer } from './sign.ts';
+import { type ApiKey, createSigner, type RequestSigner } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
 /**
@@ -165,8 +165,8 @@ export class UsageApiClient {
   readonly #route: ServiceRoute;
   readonly #memory: PageMemory | null;
   /** One signer for each key. It is called for each attempt, so that none reuses an earlier X-Valid-Until. */
-  readonly #signers = new WeakMap<ApiKey, Signer>();
-  readonly #makeSigner: (key: ApiKey) => Signer;
+  readonly #signers = new WeakMap<ApiKey, RequestSigner>();
+  readonly #makeSigner: (key: ApiKey) => RequestSigner;
   readonly #transport: TransportOptions;
   #embed: { pool: OriginPool; path: string } | null = null;
   #closed: Promise<void> | null = null;
@@ -356,7 +356,7 @@ export class UsageApiClient {
     return createRedactor(keys.map(({ secretKey }) => secretKey))(text);
   }
 
-  #signerOf(key: ApiKey): Signer {
+  #signerOf(key: ApiKey): RequestSigner {
     const signer = this.#signers.get(key) ?? this.#makeSigner(key);
     this.#signers.set(key, signer);
     return signer;

@@ -39,7 +39,7 @@ export function signRequest(credentials: SigningCredentials, request: SignedRequ
   return createSigner(credentials, { now: () => nowMs })(request);
 }
 
-export type Signer = (request: SignedRequest) => SignedHeaders;
+export type RequestSigner = (request: SignedRequest) => SignedHeaders;
 
 /** The signable parts that can differ between requests of the same second. */
 const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query', 'body_sha256']);
@@ -51,7 +51,7 @@ const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query
 export function createSigner(
   { workspaceId, apiKeyId, secretKey, signing }: SigningCredentials,
   clock: WallClock,
-): Signer {
+): RequestSigner {
   const template = parseSignedText(signing.payload);
   if (typeof template === 'string')
     throw new InvalidRequestError(`the template of the signed text ${template}`, 'see SigningScheme.payload');

@@ -6,10 +6,8 @@ import { parseArgs } from 'node:util';
 import { inertText } from '../core/text/inert-text.ts';
 import { verifyStatement } from './verify-statement.ts';
 
-/**
- * Entry point of `verify-bundle.mjs`, which the build makes from this file and its imports. It checks the folder it is
- * in.
- */
+// The build makes `verify-bundle.mjs` from this file and its imports. The script checks the folder that contains it.
+
 const BUNDLE_USAGE = `usage: node verify-bundle.mjs [--digest DIGEST]
 
 Checks the folder that contains this file. DIGEST is the digest that was printed when the bundle was made.

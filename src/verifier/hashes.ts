@@ -1,9 +1,9 @@
-/** SHA-256 of the platform: Node's, or WebCrypto's in a browser. */
+/** Computes SHA-256 with the means of the platform: node:crypto in Node, WebCrypto in a browser. */
 export type Sha256 = (data: Uint8Array<ArrayBuffer>) => Uint8Array | Promise<Uint8Array>;
 
 const encoder = new TextEncoder();
 
-export function utf8(text: string): Uint8Array<ArrayBuffer> {
+export function toUtf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
@@ -18,21 +18,22 @@ export function fromHex(hex: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-export function isPath(path: readonly string[]): boolean {
+/** Reports whether every element of a proof's path is a SHA-256 in lower-case hex. */
+export function isProofPath(path: readonly string[]): boolean {
   return path.every((hash) => /^[0-9a-f]{64}$/.test(hash));
 }
 
 /**
- * Hashes a leaf with the siblings on its path, as in RFC 9162: `SHA-256(00 || content)`, `SHA-256(01 || left ||
- * right)`. Returns each node from the leaf up; the last is the root. Returns null if the index has more bits than the
- * path has hashes.
+ * Computes the nodes of a Merkle tree from a leaf to the root, as in RFC 9162. The hash of a leaf is `SHA-256(00 ||
+ * content)`; the hash of two siblings is `SHA-256(01 || left || right)`. `path` has the sibling at each level. Returns
+ * the hash of the leaf first and the root last; null if `index` has more bits than `path` has hashes.
  */
 export async function nodesToRoot(
   { index, leaf, path }: { index: number; leaf: string; path: readonly string[] },
   sha256: Sha256,
 ): Promise<Uint8Array[] | null> {
   if (!Number.isSafeInteger(index) || index < 0 || index >= 2 ** path.length) return null;
-  let found = await sha256(utf8(`\0${leaf}`));
+  let found = await sha256(toUtf8(`\0${leaf}`));
   const nodes = [found];
   let left = index;
   for (const hash of path) {

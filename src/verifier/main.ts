@@ -4,10 +4,8 @@ import { parseArgs } from 'node:util';
 import { inertText } from '../core/text/inert-text.ts';
 import { verifyStatement } from './verify-statement.ts';
 
-/**
- * Entry point of `verify-statement.mjs`, which the build makes from this file and its imports. It runs on Node 18 or
- * newer.
- */
+// The build makes `verify-statement.mjs` from this file and its imports. The script runs on Node 18 or newer.
+
 const STATEMENT_USAGE = `usage: node verify-statement.mjs STATEMENT.json --digest DIGEST
 
 Checks the statement of a closed period. DIGEST is the digest that was recorded when the period was closed.

@@ -6,23 +6,23 @@ import {
   statementDocument,
 } from '../billing/statement/document.ts';
 import { decodePeriod, decodeTenant, type PeriodLeaf } from '../billing/statement/leaf.ts';
-import { fromHex, isPath, nodesToRoot, type Sha256, toHex, utf8 } from './hashes.ts';
+import { fromHex, isProofPath, nodesToRoot, type Sha256, toHex, toUtf8 } from './hashes.ts';
 
-/** One step of the check, in order. */
+/** One step in the verification of a statement. */
 export interface VerifyStep {
   check: string;
   passed: boolean;
-  /** The compared or computed values, so that readers can repeat the step. May be empty. */
+  /** The compared or computed values, with which a reader can repeat the step by hand. May be empty. */
   detail: string;
 }
 
-/** The result of checking a statement against itself. */
+/** The result of checking that the parts of a statement agree with each other. */
 export type StatementVerdict =
   | {
       isConsistent: true;
-      /** The digest of the close. The statement is authentic only if this equals a digest kept elsewhere. */
+      /** The digest of the close. The statement is authentic only if a digest from another source equals it. */
       closeDigest: string;
-      /** The statement of the close, rebuilt from the proof alone. */
+      /** The statement, rebuilt from the data in its proof alone. */
       statement: StatementDocument;
       steps: VerifyStep[];
     }
@@ -31,9 +31,10 @@ export type StatementVerdict =
 class StatementError extends Error {}
 
 /**
- * Checks a statement without other sources. Every leaf must lead to the root, the close line must contain the root, the
- * named digest must match that line, and the text must equal the document rebuilt from them, apart from spaces between
- * tokens. A complete forgery passes too: compare `closeDigest` with a digest kept elsewhere.
+ * Checks that the parts of a statement agree with each other. The hashes of every leaf and its path must give the root.
+ * The close line must contain the root, and its hash must be the close digest in the document. The text must equal the
+ * document rebuilt from the proof, apart from spaces between tokens. A complete forgery passes too, so compare
+ * `closeDigest` with a digest from another source.
  */
 export async function verifyStatement(text: string, sha256: Sha256): Promise<StatementVerdict> {
   const check = new StatementCheck(sha256);
@@ -66,8 +67,12 @@ class StatementCheck {
     }
     if (given.proof === null) throw new StatementError('it has no proof');
     const { close, close_digest, root, internal } = given.proof;
-    const digest = toHex(await this.#sha256(utf8(`${close}\n`)));
-    this.#assert(digest === close_digest, 'the close line has the named digest', `${close}\n${digest}`);
+    const digest = toHex(await this.#sha256(toUtf8(`${close}\n`)));
+    this.#assert(
+      digest === close_digest,
+      'the hash of the close line is the close digest in the statement',
+      `${close}\n${digest}`,
+    );
     const line = JSON.parse(close) as unknown[];
     const [, , action, workspaceId, period, closedAt, internalHash, committed, letterheadHash] = line.map(String);
     this.#assert(
@@ -117,17 +122,17 @@ class StatementCheck {
   }
 
   async #readLetterhead({ letterhead }: StatementDocument, hash: string): Promise<Letterhead | null> {
-    const found = toHex(await this.#sha256(utf8(JSON.stringify(letterhead ?? null))));
+    const found = toHex(await this.#sha256(toUtf8(JSON.stringify(letterhead ?? null))));
     this.#assert(found === hash, 'the letterhead matches the close', found);
     return letterhead ?? null;
   }
 
-  /** Checks the part of the close that tenants do not see, and returns its period leaf. */
+  /** Checks the internal part of the proof, which tenants do not receive; returns the decoded leaf of the period. */
   async #readInternal(
     internal: NonNullable<Proof['internal']>,
     close: { root: string; hash: string; workspaceId: string; period: string },
   ): Promise<PeriodLeaf> {
-    const bytes = new Uint8Array([...fromHex(internal.nonce), ...utf8(internal.line)]);
+    const bytes = new Uint8Array([...fromHex(internal.nonce), ...toUtf8(internal.line)]);
     const hash = toHex(await this.#sha256(bytes));
     this.#assert(hash === close.hash, 'the internal part matches the close', hash);
     const leaves = (JSON.parse(internal.line) as unknown[]).at(-1);
@@ -141,19 +146,21 @@ class StatementCheck {
   }
 
   async #leadsToRoot({ index, leaf, path }: LeafProof, root: string): Promise<boolean> {
-    if (!isPath(path)) return false;
+    if (!isProofPath(path)) return false;
     const nodes = await nodesToRoot({ index: Number(index), leaf, path }, this.#sha256);
     const found = nodes?.at(-1);
     return found !== undefined && toHex(found) === root;
   }
 
-  /** Lists every node from the leaf to the root, one per line. */
+  /** Describes how the hashes lead from the leaf to the root, one step per line. */
   async #describePath({ index, leaf, path }: LeafProof): Promise<string> {
     const nodes = (await nodesToRoot({ index: Number(index), leaf, path }, this.#sha256)) ?? [];
     const [first, ...above] = nodes.map(toHex);
     const bits = Number(index).toString(2).padStart(path.length, '0').split('').reverse();
-    const lines = above.map((node, at) => `${bits[at] === '1' ? 'right' : 'left'} of ${path[at]}: ${node}`);
-    return [leaf, `hash with a leading 00 byte: ${first}`, ...lines].join('\n');
+    const lines = above.map(
+      (node, at) => `hashed to the ${bits[at] === '1' ? 'right' : 'left'} of ${path[at]}, giving ${node}`,
+    );
+    return [leaf, `SHA-256 of a 00 byte followed by this text: ${first}`, ...lines].join('\n');
   }
 
   #assert(passed: boolean, check: string, detail = ''): void {
@@ -171,7 +178,8 @@ function parseStatement(text: string): StatementDocument | null {
 }
 
 /**
- * Normalizes the proof to the form that the program writes. The comparison with the text then finds any other spelling.
+ * Writes a proof in the only form that the program itself produces: an unknown field is dropped, and the index is a
+ * number. A statement whose proof has another form then differs from the rebuilt document and fails.
  */
 function normalizeProof({ index, leaf, path }: LeafProof): LeafProof {
   return { index: Number(index), leaf, path };
@@ -193,12 +201,12 @@ function exactJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** Removes the spaces between JSON tokens, so that texts of the same compact form compare as equal. */
+/** Removes the spaces between JSON tokens, so that texts that differ only in them compare as equal. */
 function compactJson(text: string): string {
   return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\n\r]+/g, '$1');
 }
 
-/** Escapes every non-ASCII character of JSON text, so that different escaping compares as equal. */
+/** Escapes every non-ASCII character of JSON text, so that `é` and its escaped form compare as equal. */
 function asciiJson(text: string): string {
   return text.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

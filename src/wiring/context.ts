@@ -31,44 +31,46 @@ import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncRequest } from '../sync/run.ts';
 import { StagingRoom } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
-import type { WriterStart } from '../writer/session.ts';
+import type { WriterOptions } from '../writer/session.ts';
 import type { StartedThread } from '../writer/start-thread.ts';
 import { openThreadedWriter } from '../writer/threaded-writer.ts';
-import { DISK_FAULTS, reportFaults, type Writer } from '../writer/writer.ts';
+import { DISK_FAULT_CODES, type Writer, withFaultReport } from '../writer/writer.ts';
 import type { TestReport } from './delivery.ts';
 import { MetricEvents } from './metric-events.ts';
 import { type ClientOverrides, ServiceClients } from './service-clients.ts';
 
-/** Number of latest configurations with secrets to redact: work in progress may still use earlier ones. */
+/** Secrets of this many latest configurations are redacted: work in progress may still use an earlier one. */
 const REMEMBERED_SECRETS = 5;
 const MISMATCH_HINT =
-  'unless you replaced it on purpose, stop and restore the right file: see checkpoints.log in the same folder';
+  'unless you replaced the ledger on purpose, stop usage-ledger and restore the right ledger file; checkpoints.log ' +
+  'in its folder has the digests of the right ledger';
 
-/** Parts that tests and interactive commands replace. */
+/** Parts of a Context that tests and interactive commands replace. */
 export interface ContextOverrides {
   clock?: Clock;
   logger?: Logger;
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: ClientOverrides;
-  /** Sends the requests to billing systems. */
+  /** Sends the requests to billing systems; default: connections of their own. */
   outletDispatcher?: Dispatcher;
   channels?: ReadonlyMap<string, Channel>;
-  /** Used by the first writer that is opened on its own thread. */
+  /** A thread that was started early. The first writer that is opened takes it. */
   thread?: StartedThread | undefined;
   /** Opens the ledger for writing; default: on its own thread. */
-  openWriter?: (start: WriterStart) => Promise<Writer>;
+  openWriter?: (start: WriterOptions) => Promise<Writer>;
 }
 
-export interface SyncOrder extends Omit<SyncRequest, 'window'> {
+/** A request to sync one workspace, before the window of the run is planned. */
+export interface ContextSyncRequest extends Omit<SyncRequest, 'window'> {
   workspaceId: string;
   from?: Period | undefined;
   to?: Period | undefined;
 }
 
 /**
- * All wiring of the program, built once from the configuration. Resources are opened on first use; `close` releases
- * them in reverse order.
+ * The resources of one process: configuration, ledger, service clients and alert channels. Each resource is opened on
+ * first use; `close` releases all in reverse order.
  */
 export class Context {
   readonly clock: Clock;
@@ -81,18 +83,18 @@ export class Context {
   #config: Config;
   #channels: ReadonlyMap<string, Channel>;
   #routes: readonly ChannelRoute[];
-  /** One list per configuration, newest first. */
+  /** One list of secrets per configuration, newest first. */
   #secrets: readonly string[][];
   #redactSecrets: Redactor;
   readonly #staging = new StagingRoom();
   readonly metricEvents = new MetricEvents();
   readonly #clients: ServiceClients;
   readonly randomness: Randomness;
-  readonly #openWriterAt: (start: WriterStart) => Promise<Writer>;
+  readonly #openWriterAt: (start: WriterOptions) => Promise<Writer>;
   #writer: Promise<Writer> | null = null;
   readonly #writerDeath = Promise.withResolvers<AppError>();
   #writerFault: string | null = null;
-  /** True when another process held the lock at the last write. */
+  /** True when another process held the ledger's write lock at the last write. */
   #locked = false;
   #diskFault: string | null = null;
   #reader: LedgerReader | null = null;
@@ -111,7 +113,7 @@ export class Context {
     this.#routes = routesOf(channelsOf(config), config.http.publicUrl);
     this.#clients = new ServiceClients(this, this.#releasers, overrides.clientOptions);
     let { thread } = overrides;
-    const openThreaded = (start: WriterStart): Promise<Writer> => {
+    const openThreaded = (start: WriterOptions): Promise<Writer> => {
       const started = thread;
       thread = undefined;
       return openThreadedWriter(start, started);
@@ -137,7 +139,7 @@ export class Context {
     return this.#overrides.channels ?? createChannels(channelsOf(config), { logger, clock, proxy: config.proxy });
   }
 
-  /** Replaces the configuration. Runs in progress keep theirs, but use the new API keys. */
+  /** Replaces the configuration. Runs in progress keep their settings, but use the new API keys. */
   async reconfigure(config: Config): Promise<void> {
     const channels = this.#channelsOf(config);
     const routes = routesOf(channelsOf(config), config.http.publicUrl);
@@ -163,7 +165,7 @@ export class Context {
   /** Returns the writing side of the ledger; opening it creates or migrates the ledger. */
   writer(): Promise<Writer> {
     this.#writer ??= this.#openWriter();
-    // The next call tries again, because the failure may be temporary, such as a migration by another process.
+    // After a failure the next call opens the ledger again: the cause may be temporary, such as another migration.
     this.#writer.catch(() => {
       this.#writer = null;
     });
@@ -175,7 +177,7 @@ export class Context {
     try {
       this.reader();
     } catch (error) {
-      // Opening the writer migrates an older ledger.
+      // An older ledger is no error here, because opening the writer migrates it.
       if (!(error instanceof AppError) || error.code !== 'ledger_outdated') throw error;
     }
     return this.writer();
@@ -193,9 +195,9 @@ export class Context {
       secrets: secretsOf(this.config),
       routes: this.#routes,
     });
-    const writer = reportFaults(opened, (fault) => {
+    const writer = withFaultReport(opened, (fault) => {
       if (fault?.code === 'ledger_busy') this.#locked = true;
-      else if (fault === null || DISK_FAULTS.includes(fault.code)) this.#diskFault = fault?.message ?? null;
+      else if (fault === null || DISK_FAULT_CODES.includes(fault.code)) this.#diskFault = fault?.message ?? null;
     });
     this.#releasers.push(() => writer.close());
     void writer.ended.then((error) => {
@@ -232,7 +234,7 @@ export class Context {
     return this.#writerDeath.promise;
   }
 
-  /** The reason why the writer died, or the process that holds the write lock; null while writing is possible. */
+  /** Describes why this process cannot write: its writer died, or another process holds the lock; otherwise null. */
   get writerFault(): string | null {
     if (this.#writerFault !== null || !this.#locked) return this.#writerFault;
     const holder = lockHolder(this.config.ledger.path, 0);
@@ -240,7 +242,7 @@ export class Context {
     return holder && `${holder} holds the write lock`;
   }
 
-  /** The reason why the disk rejected the last write; null when the write succeeded. */
+  /** Describes why the disk rejected the last write; null when that write succeeded. */
   get diskFault(): string | null {
     return this.#diskFault;
   }
@@ -269,8 +271,9 @@ export class Context {
     return this.#clients.client(workspace);
   }
 
-  get reservedBytes(): number {
-    return this.#clients.reservedBytes;
+  /** Bytes of memory reserved for responses in progress. */
+  get reservedResponseBytes(): number {
+    return this.#clients.reservedResponseBytes;
   }
 
   /** Loads and opens everything that a sync needs, so that a daemon's first sync does not block its event loop. */
@@ -279,19 +282,19 @@ export class Context {
     await Promise.all([this.writer(), import('../sync/run.ts'), ...clients]);
   }
 
-  /** Loads the code that sends messages: if the package is replaced while a daemon runs, it may be missing later. */
+  /** Loads the code that sends messages now, because it may be missing later if the package is replaced meanwhile. */
   async warmDelivery(): Promise<void> {
     await Promise.all([import('./delivery.ts'), import('../alerts/channels/open-channel.ts')]);
   }
 
-  async sync(order: SyncOrder): Promise<SyncOutcome> {
-    const workspace = this.workspace(order.workspaceId);
+  async sync(request: ContextSyncRequest): Promise<SyncOutcome> {
+    const workspace = this.workspace(request.workspaceId);
     const { client, release } = this.#clients.acquire(workspace);
     try {
-      // The writer's thread loads its part at the same time.
+      // The writer's thread loads its code while this thread loads `run.ts`.
       const [writer, source, { syncWorkspace }] = await Promise.all([this.writer(), client, import('../sync/run.ts')]);
       const first = firstRun(this.reader().connection, workspace.id) === null;
-      const window = planWindow({ ...workspace, ...order, first, nowMs: this.clock.now() });
+      const window = planWindow({ ...workspace, ...request, first, nowMs: this.clock.now() });
       return await syncWorkspace(
         {
           writer,
@@ -302,34 +305,35 @@ export class Context {
           clock: this.clock,
           logger: this.logger,
         },
-        { ...order, window },
+        { ...request, window },
       );
     } finally {
       await release();
     }
   }
 
-  /** Raises alerts for workspaces without a complete run; returns the number of notifications due. */
+  /** Raises alerts for workspaces that had no complete run for too long; returns the number of notifications due. */
   async raiseStale(workspaces: StaleCheck[]): Promise<number> {
     const writer = await this.writer();
     return (await writer.raiseStale({ workspaces, nowMs: this.clock.now() })).due;
   }
 
   /**
-   * Raises or, with `detail` null, ends an alert about a job of the ledger; returns the number of notifications due.
-   * `alreadySent` lists the emergency notifications that were sent, or may have been.
+   * Raises an alert about a failing job of the ledger, or ends it if `detail` is null. Returns the number of
+   * notifications due. `alreadySent` lists the emergency notifications that were sent or may have been sent.
    */
   async reportJobHealth(health: JobHealth, alreadySent: readonly EmergencyMessage[] = []): Promise<number> {
     const writer = await this.writer();
     return (await writer.reportJobHealth({ ...health, alreadySent, nowMs: this.clock.now() })).due;
   }
 
+  /** Composes the notifications about a failing job without writing to the ledger. */
   async composeEmergency(health: JobHealth): Promise<EmergencyMessage[]> {
     const { composeEmergency } = await import('../alerts/outbox/emergency.ts');
     return composeEmergency(this.reader().connection, this.#routes, health, this.clock.now());
   }
 
-  /** Makes one attempt to send a message without the ledger. */
+  /** Tries once to send a message that is not recorded in the ledger. */
   async sendDirectly(
     { channel, notificationId, payload }: EmergencyMessage,
     signal: AbortSignal,
@@ -339,7 +343,7 @@ export class Context {
     return result?.outcome === 'cancelled' ? 'unknown' : 'accepted';
   }
 
-  /** Composes the messages that are due; returns their number. */
+  /** Composes the notifications that are due; returns their number. */
   async compose(): Promise<number> {
     const nowMs = this.clock.now();
     const writer = await this.writer();
@@ -350,7 +354,7 @@ export class Context {
     return made;
   }
 
-  /** Lists the messages to send now, at most `limit` per channel, longest due first. */
+  /** Lists the notifications to send now, at most `limit` per channel; the one that is due longest comes first. */
   dueDeliveries(limit: number): { notificationId: string; channel: string }[] {
     const channels = [...this.channels.keys()];
     return dueDeliveries(this.reader().connection, { channels, limit, nowMs: this.clock.now() });

@@ -10,6 +10,7 @@ import type { LedgerReader } from '../ledger/store/file/open.ts';
 import type { Writer } from '../writer/writer.ts';
 import type { MetricEvents } from './metric-events.ts';
 
+/** The result of sending a test message through one channel. */
 export interface TestReport {
   channel: string;
   type: string;
@@ -18,7 +19,7 @@ export interface TestReport {
   result: DeliveryResult;
 }
 
-/** The wiring that sending needs. */
+/** The parts of a Context that sending a notification needs. */
 interface DeliveryWiring {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly clock: Clock;
@@ -79,7 +80,7 @@ export async function sendTest(deps: DeliveryWiring, name: string, signal: Abort
   return { channel: channel.name, type: channel.type, notificationId, latencyMs, result };
 }
 
-/** Unnamed channels are called `log-1`, `slack-2`: the type alone identifies one when there is only one. */
+/** Returns the only channel of a type. Channels without a configured name are called `log-1` or `slack-2`. */
 function onlyOfType(channels: ReadonlyMap<string, Channel>, type: string): Channel | undefined {
   const fitting = [...channels.values()].filter((channel) => channel.type === type);
   return fitting.length === 1 ? fitting[0] : undefined;

@@ -10,9 +10,10 @@ import { PageMemory } from '../usage-api/http/page-memory.ts';
 import type { ApiKey } from '../usage-api/sign.ts';
 import type { MetricEvents } from './metric-events.ts';
 
-const NOTABLE_WAIT_SECONDS = 0.001;
+/** Shorter waits are not counted in the metrics. */
+const MIN_COUNTED_WAIT_SECONDS = 0.001;
 
-/** Retry and timeout settings, the dispatcher and the clock of the service's clients where they differ from the defaults. */
+/** Options of the service's clients that replace the defaults: retries, timeouts, dispatcher and clock. */
 export type ClientOverrides = Pick<
   UsageApiClientOptions,
   'retries' | 'retryBaseMs' | 'maxRetryAfterMs' | 'requestTimeoutMs' | 'dispatcher' | 'clock'
@@ -43,7 +44,7 @@ function connectionSettings(
   return { baseUrl, embedUrl, signing, concurrency, maxPageBytes, ca, proxy };
 }
 
-/** The clients of all workspaces and their shared resources: memory for answers and the rates of hosts. */
+/** The service clients of all workspaces, with the memory for responses and the rate limits that they share. */
 export class ServiceClients {
   readonly #wiring: ClientWiring;
   readonly #overrides: ClientOverrides;
@@ -63,12 +64,12 @@ export class ServiceClients {
     });
   }
 
-  /** Returns the client of a workspace, shared by all callers so that they share connections. */
+  /** Returns the client of a workspace. All callers get the same client, and so share its connections. */
   client(workspace: WorkspaceConfig): Promise<UsageApiClient> {
     return this.#of(workspace).client;
   }
 
-  /** Leases the client to a run: it stays open until released, even when the settings change. */
+  /** Lends the client to a run: the client stays open until it is released, even when the settings change. */
   acquire(workspace: WorkspaceConfig): { client: Promise<UsageApiClient>; release: () => Promise<void> } {
     const lease = this.#of(workspace);
     lease.runs += 1;
@@ -80,8 +81,8 @@ export class ServiceClients {
   }
 
   /**
-   * Releases the clients with outdated settings. New keys apply immediately: a run signs each request with the current
-   * ones.
+   * Adopts a new configuration. Clients with outdated settings are closed once no run uses them. New API keys apply at
+   * once, even in runs in progress, because each request is signed with the current keys.
    */
   async reconfigure(): Promise<void> {
     const { config } = this.#wiring;
@@ -141,14 +142,14 @@ export class ServiceClients {
     });
   }
 
-  /** Memory reserved for answers in progress, in bytes. */
-  get reservedBytes(): number {
+  /** Bytes of memory reserved for responses in progress. */
+  get reservedResponseBytes(): number {
     return this.#memory.reservedBytes(longestPage(this.#wiring.config.workspaces));
   }
 
   /**
-   * Returns the pacer of a workspace. All workspaces of one host share the highest rate among them; each keeps its own
-   * rate too.
+   * Returns the rate limiter of a workspace. The workspaces of one host together stay below the highest
+   * `requests_per_second` among them, and each stays below its own.
    */
   async pacerOf({ id, baseUrl, requestsPerSecond }: WorkspaceConfig): Promise<Pacer> {
     const { config, clock, metricEvents } = this.#wiring;
@@ -165,16 +166,16 @@ export class ServiceClients {
       const asked = clock.monotonic();
       await turn(signal);
       const seconds = (clock.monotonic() - asked) / 1000;
-      if (seconds >= NOTABLE_WAIT_SECONDS) metricEvents.emit('wait', id, seconds);
+      if (seconds >= MIN_COUNTED_WAIT_SECONDS) metricEvents.emit('wait', id, seconds);
     };
   }
 }
 
-/** Memory for long answers together; the others may use as much again. */
-const LONG_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Memory that all long responses share. Shorter responses may use as much again. */
+const LONG_RESPONSES_BYTES = 32 * 1024 * 1024;
 
 function pageMemory(workspaces: readonly WorkspaceConfig[]): PageMemory {
-  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_ANSWER_BYTES / longestPage(workspaces))));
+  return new PageMemory(undefined, Math.max(1, Math.floor(LONG_RESPONSES_BYTES / longestPage(workspaces))));
 }
 
 function longestPage(workspaces: readonly WorkspaceConfig[]): number {

@@ -70,6 +70,7 @@ import {
   type WithCheckpoint,
 } from './session.ts';
 
+/** Every operation that changes the ledger, by its name as a method of `Writer`. */
 export const WRITER_COMMANDS = {
   ...runCommands,
 
@@ -80,15 +81,15 @@ export const WRITER_COMMANDS = {
     addSilence(connection, request, claimant.randomness),
   endSilence: onConnection(endSilence),
 
-  /** Raises alerts for workspaces without a complete run for too long. */
+  /** Raises alerts for workspaces that had no complete run for too long. */
   raiseStale: (
     { connection, routes }: Session,
     { workspaces, nowMs }: { workspaces: StaleCheck[]; nowMs: number },
   ): EvaluationResult => evaluateStale(connection, workspaces, { routes, nowMs }),
 
   /**
-   * Raises or, with `detail` null, ends an alert about a job of the ledger. `alreadySent` lists the emergency notifications
-   * sent.
+   * Raises an alert about a failing job of the ledger, or ends it if `detail` is null. `alreadySent` lists the
+   * emergency notifications that were sent or may have been sent.
    */
   reportJobHealth: (
     { connection, routes }: Session,
@@ -101,7 +102,7 @@ export const WRITER_COMMANDS = {
     { connection, routes }: Session,
     request: { notificationId: string; nowMs: number },
   ): ClaimedDelivery | null => claimDelivery(connection, { ...request, routes }),
-  /** Also raises or ends the alert about the channel, depending on the result of the attempt. */
+  /** Records an attempt to send a notification, and raises or ends the alert about its channel accordingly. */
   recordAttempt(
     { connection, routes }: Session,
     { about, ...record }: AttemptRecord & { about: ChannelReport | null },
@@ -124,8 +125,8 @@ export const WRITER_COMMANDS = {
   replayDead: ({ connection, routes }: Session, request: ReplayRequest): ReplayReport =>
     replayDead(connection, { ...request, routes }),
   /**
-   * Schedules the notifications of all open alerts when a daemon starts, and ends alerts about channels it does not
-   * have.
+   * Schedules the notifications of all open alerts, and ends alerts about channels that are no longer configured. A
+   * daemon calls it when it starts.
    */
   evaluateAll({ connection, routes }: Session, { nowMs }: { nowMs: number }): void {
     endFaultsOfRemovedChannels(connection, { routes, nowMs });
@@ -133,8 +134,7 @@ export const WRITER_COMMANDS = {
   },
 
   /**
-   * Applies a reloaded configuration. When its routes changed, the notifications of all open alerts are scheduled
-   * again.
+   * Applies a reloaded configuration. If the channels changed, it schedules the notifications of all open alerts again.
    */
   reconfigure(
     session: Session,
@@ -152,14 +152,14 @@ export const WRITER_COMMANDS = {
     session: Session,
     { statement, ...request }: CloseRequest & { statement?: StatementForm },
   ): PeriodEvent & WithCheckpoint =>
-    recorded(
+    withHeadRecorded(
       session,
       closePeriod(session.connection, request, (period) => commitClose(period, session.claimant.randomness, statement)),
       request.nowMs,
     ),
 
   reopenPeriod: (session: Session, request: ReopenRequest): PeriodEvent & WithCheckpoint =>
-    recorded(session, reopenPeriod(session.connection, request, chargeReopened), request.nowMs),
+    withHeadRecorded(session, reopenPeriod(session.connection, request, chargeReopened), request.nowMs),
 
   recordReconciliation(session: Session, request: ReconciliationRequest): ActLink & WithCheckpoint {
     const link = recordReconciliation(session.connection, request);
@@ -188,21 +188,24 @@ export const WRITER_COMMANDS = {
   recordComparison: onConnection(recordComparison),
   recordRejections: onConnection(recordRejections),
 
-  /** Deletes one step of the records that are older than `beforeMs` and need not be kept. */
-  prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): Pruned {
+  /** Deletes a limited number of runs and notifications that are older than `beforeMs` and need not be kept. */
+  prune({ connection }: Session, { beforeMs, nowMs }: { beforeMs: number; nowMs: number }): PruneResult {
     const before = isoTime(beforeMs);
     const runs = pruneRuns(connection, before, nowMs);
     const { notifications, more } = pruneDeliveries(connection, before);
     return { ...runs, notifications, more: runs.more || more };
   },
 
-  /** Truncates the write-ahead log; returns false while a reader still needs it. */
+  /** Truncates SQLite's write-ahead log; returns false if a reader still needs its content. */
   truncateLog: ({ connection }: Session, _args: undefined): boolean => truncateLog(connection),
 
   /** Collects the garbage of the writer's thread. */
   collectGarbage: (_session: Session, _args: undefined): void => collectGarbage(),
 
-  /** `notifications`: the number of messages about ended alerts, or withdrawn because another ledger sends them. */
+  /**
+   * Retires a workspace. `notifications` is the number of notifications that announce its ended alerts; if another
+   * ledger continues the workspace, it is the number withdrawn, because that ledger sends them.
+   */
   retireWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & WithCheckpoint {
     const { connection, routes } = session;
     const { settled, seq, digest } = retireWorkspace(connection, request, (workspace) =>
@@ -227,8 +230,8 @@ export type Args<Name extends CommandName> = Parameters<Commands[Name]>[1];
 export type Result<Name extends CommandName> = ReturnType<Commands[Name]>;
 
 /**
- * Each command as a method of the writer. `keyof typeof COMMANDS` is written out so that editors can navigate from the
- * method to the table.
+ * A method for each command of the table. `keyof typeof WRITER_COMMANDS` is repeated here, because code editors then
+ * navigate from the method to the table.
  */
 export type WriterCommands = {
   [Name in keyof typeof WRITER_COMMANDS]: (
@@ -242,9 +245,9 @@ export function execute<Name extends CommandName>(session: Session, name: Name, 
   return command(session, args);
 }
 
-function recorded(session: Session, event: PeriodEvent, nowMs: number): PeriodEvent & WithCheckpoint {
+function withHeadRecorded(session: Session, event: PeriodEvent, nowMs: number): PeriodEvent & WithCheckpoint {
   return { ...event, ...recordHead(session, event.eventSeq, event.digest, nowMs) };
 }
 
-/** The records deleted by one step, and whether more remain. */
-export type Pruned = PrunedRuns & PrunedDeliveries;
+/** The numbers of deleted records, and whether more remain to be deleted. */
+export type PruneResult = PrunedRuns & PrunedDeliveries;

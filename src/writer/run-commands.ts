@@ -39,18 +39,19 @@ interface RunRef {
   runKey: number;
 }
 
-/** A page and the response that contained it. */
+/** The number of a page, and the status and content type of the response that contained it. */
 interface PageToStage extends RunRef, Pick<PageWhere, 'status' | 'contentType'> {
   page: number;
 }
 
+/** What staging found on one page of the listing. */
 export interface PageReceipt {
   records: number;
-  /** Number of keys that no earlier page of the walk had; records outside the window do not count. */
+  /** Number of keys that no earlier page of this walk had. Records of periods that were not requested do not count. */
   newKeys: number;
   totalPages: number;
   totalRecords: number;
-  /** The page equals the known listing and was skipped: only the first page then has counts of records and totals. */
+  /** The page has the same bytes as in the last verified walk and was skipped. Its counts are 0, except on page 1. */
   unchanged: boolean;
 }
 
@@ -74,7 +75,9 @@ const scanner = new PageScanner<PageWhere>(
   PAGES_BEFORE_SCANNING,
 );
 
+/** The commands of the writer that a sync needs, in the order of a run. */
 export const runCommands = {
+  /** Claims a workspace for a run; returns the earlier run if one has already done the slot. */
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
     const run = claimRun(connection, request, claimant);
     if ('runKey' in run) {
@@ -84,7 +87,7 @@ export const runCommands = {
     return run;
   },
 
-  /** Returns false when another run has taken the workspace. A run that has ended meanwhile has no lease to lose. */
+  /** Renews the lease of a run. Returns false if another run has taken the workspace; true if this run has ended. */
   renewLease({ connection, runs }: Session, { runKey, nowMs }: RunRef & { nowMs: number }): boolean {
     const open = runs.get(runKey);
     return open === undefined || renewLease(connection, open.run, nowMs);
@@ -96,14 +99,14 @@ export const runCommands = {
     try {
       return stagePage(session, page, new Uint8Array(body));
     } finally {
-      // Frees the body now: little other garbage accumulates here, so bodies would wait long for the collector.
+      // Frees the body at once. This thread makes little garbage, so the collector would free the body much later.
       body.transfer(0);
     }
   },
 
   finishWalk: (session: Session, { runKey }: RunRef): WalkFacts => openRun(session, runKey).staging.finishWalk(),
 
-  /** Returns details of the signs of movement in the last walk. */
+  /** Returns the evidence that the listing changed during the last walk. */
   walkFlaws: (session: Session, { runKey }: RunRef): WalkFlaws => openRun(session, runKey).staging.flaws(),
 
   /** Stores the certificate of a walk that was not accepted. */
@@ -118,7 +121,7 @@ export const runCommands = {
     return countMissing(session.connection, run, { keys: staging.keys, keySetDigest });
   },
 
-  /** Lists keys missing from this run's walk and from an earlier run's. */
+  /** Lists the keys that are missing both in this run's walk and in that of an earlier run. */
   absentAgain(session: Session, { runKey }: RunRef): AbsentKey[] {
     const { run, staging } = openRun(session, runKey);
     return absentAgain(session.connection, run, staging.keys);
@@ -155,8 +158,8 @@ export const runCommands = {
   },
 
   /**
-   * Ends a run that applies nothing. Raises its alert unless `fault` is null (nobody is at fault) or the run was
-   * superseded.
+   * Ends a run that applies nothing. Raises an alert, unless `fault` is null because the run was cancelled, or
+   * another run has taken the workspace.
    */
   failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): EvaluationResult {
     const { connection, routes } = session;
@@ -169,7 +172,7 @@ export const runCommands = {
     try {
       return fail.immediate();
     } finally {
-      // Even when the failure cannot be written, because staging would stay in memory for good.
+      // Staging is discarded even if the failure cannot be recorded; otherwise it would stay in memory for good.
       endRun(session, runKey);
     }
   },
@@ -190,7 +193,7 @@ function stagePage(session: Session, { runKey, page, ...response }: PageToStage,
   const { run, staging } = openRun(session, runKey);
   const digest = digestOfPage(body);
   const unchanged = staging.skip(page, digest);
-  // The first page is always parsed, because its totals are checked.
+  // Page 1 is parsed even if it is unchanged, because its totals are checked.
   if (unchanged && page > 1) return { records: 0, newKeys: 0, totalPages: 0, totalRecords: 0, unchanged };
   const where = { page, workspaceId: run.workspaceId, redact: session.redact, ...response };
   const scanned = scanner.scan(body, where);
@@ -205,7 +208,7 @@ function stagePage(session: Session, { runKey, page, ...response }: PageToStage,
   return { records: records.length, newKeys, totalPages, totalRecords, unchanged };
 }
 
-/** Converts a checked page of the service to staged records; period bounds follow from the labels. */
+/** Converts a checked page of the service to staged records. */
 function toStagedPage({ usage, total_records, total_pages }: UsagePage): StagedPage {
   return { records: usage.map(toStagedRecord), totalRecords: total_records, totalPages: total_pages };
 }

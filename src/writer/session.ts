@@ -11,37 +11,40 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
 
-export interface WriterStart {
+/** What a writer needs to open a ledger. */
+export interface WriterOptions {
+  /** Path of the ledger file. */
   path: string;
   version: string;
   nowMs: number;
-  /** Id of a newly created ledger; random when absent. */
+  /** The id that a newly created ledger gets; random when absent. */
   newLedgerId?: string;
-  /** Texts that must not appear in errors, even when the service sends them. */
+  /** Texts that errors must not contain, even when the service sends them. */
   secrets?: readonly string[];
-  /** Path of the key that signs checkpoints; next to the ledger when absent. */
+  /** Path of the key that signs checkpoints; when absent, the key is next to the ledger. */
   checkpointKeyFile?: string | undefined;
   /** The channels of this process, which receive its notifications. */
   routes?: readonly ChannelRoute[];
-  /** The group that may read the ledger; when absent, only its user may. */
+  /** The group of users that may read the ledger; when absent, only the owner of the file may. */
   readerGroup?: string | undefined;
 }
 
-/** The state that commands share: the writing connection and everything that lives as long as it does. */
+/** The state that commands share: the connection that writes, and everything that is kept until it closes. */
 export interface Session {
   readonly connection: LedgerDb;
   /** The channels of this process. The process that evaluates an alert notifies its own channels. */
   routes: readonly ChannelRoute[];
   /** Removes secrets from a page's content before it becomes part of an error. */
   redact: Redactor;
-  /** The log of heads; null when heads are not logged. */
+  /** The log of signed head digests; null when none is written. */
   readonly checkpoints: CheckpointLog | null;
-  /** Path of the key that signs checkpoints and links. */
+  /** Path of the key that signs checkpoints and the links in notifications; null when nothing is signed. */
   readonly keyFile: string | null;
   readonly claimant: LeaseHolder;
   readonly runs: Map<number, OpenRun>;
 }
 
+/** A run in progress, with the records that it has staged. */
 export interface OpenRun {
   run: ClaimedRun;
   staging: RunStaging;
@@ -49,7 +52,7 @@ export interface OpenRun {
 
 /**
  * An operation that writes to the ledger. Commands run one at a time. Arguments and results cross threads, so they are
- * plain data; they include the time, because the caller owns the clock.
+ * plain data. The arguments include the time, because only the caller reads the clock.
  */
 export type Command<Args, Result> = (session: Session, args: Args) => Result;
 
@@ -58,18 +61,19 @@ export function onConnection<Args, Result>(work: (connection: LedgerDb, args: Ar
   return ({ connection }, args) => work(connection, args);
 }
 
-/** Part of the result of a command that adds a link to the chain: why its checkpoint was not written; null if it was. */
+/** Part of the result of a command that adds a link to the chain. */
 export interface WithCheckpoint {
+  /** Why the checkpoint of the link was not written; null if it was written. */
   checkpointFault: string | null;
 }
 
-/** Logs a signed checkpoint of a committed head. */
+/** Appends a signed checkpoint of a committed head digest to the checkpoint log. */
 export function recordHead({ checkpoints }: Session, seq: number, digest: string, nowMs: number): WithCheckpoint {
   return { checkpointFault: checkpoints?.note({ seq, digest, at: isoTime(nowMs) }) ?? null };
 }
 
 export function openSession(
-  start: WriterStart,
+  start: WriterOptions,
   claimant: LeaseHolder = {},
 ): { session: Session; migration: MigrationReport } {
   const connection = openForWriting(start.path, start.readerGroup);
@@ -105,7 +109,7 @@ export function reconfigureSession(
   session.redact = createRedactor(secrets);
 }
 
-/** Adds the signing key to routes with links to the web pages. */
+/** Adds the key that signs links to the routes whose notifications link to the web pages. */
 function withSigningKeys(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
   return routes.map((route) => {
     const linkKey = route.publicUrl === undefined ? null : linkKeyOf(keyFile);
@@ -113,7 +117,7 @@ function withSigningKeys(routes: readonly ChannelRoute[], keyFile: string): Chan
   });
 }
 
-/** Returns a session over an open ledger, without channels, secrets and checkpoints. */
+/** Returns a session for an open ledger, without channels, secrets or checkpoints. */
 export function plainSession(connection: LedgerDb): Session {
   return {
     connection,

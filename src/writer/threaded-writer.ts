@@ -1,9 +1,9 @@
 import { AppError, unpackError } from '../core/errors.ts';
 import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result } from './commands.ts';
-import type { WriterStart } from './session.ts';
+import type { WriterOptions } from './session.ts';
 import { type StartedThread, startThread } from './start-thread.ts';
-import { type CommandPort, closedError, createWriterOnPort, type Writer } from './writer.ts';
+import { type CommandPort, createWriter, type Writer, writerClosedError } from './writer.ts';
 import type { WriterReply, WriterRequest } from './writer-loop.ts';
 
 interface WaitingCall {
@@ -16,19 +16,19 @@ interface Outgoing {
   transfer: readonly ArrayBuffer[];
 }
 
-/** Creates or migrates the ledger in a new thread, or in one that was started earlier. */
-export async function openThreadedWriter(start: WriterStart, thread?: StartedThread): Promise<Writer> {
+/** Opens the ledger on a new thread, or on `thread`, which was started earlier; creates or migrates the ledger. */
+export async function openThreadedWriter(start: WriterOptions, thread?: StartedThread): Promise<Writer> {
   const writer = new ThreadedWriter(thread);
   try {
     await writer.open(start);
-    return createWriterOnPort(writer);
+    return createWriter(writer);
   } catch (error) {
     await writer.end();
     throw error;
   }
 }
 
-/** The writer on its own thread, see writer-thread.ts. */
+/** A writer whose commands run on a thread of their own, see writer-thread.ts. */
 export class ThreadedWriter implements CommandPort {
   migration: MigrationReport = { applied: 0, backup: null };
   readonly ended: Promise<AppError | null>;
@@ -38,7 +38,7 @@ export class ThreadedWriter implements CommandPort {
   #outgoing: Outgoing[] = [];
   #lastId = 0;
   #end: AppError | null = null;
-  /** The thread is being closed on purpose. */
+  /** True once the thread is closed on purpose. */
   #ending = false;
   #closing: Promise<void> | null = null;
 
@@ -62,10 +62,10 @@ export class ThreadedWriter implements CommandPort {
   }
 
   /** Opens the ledger. Call it once, before anything else. */
-  async open(start: WriterStart): Promise<void> {
+  async open(start: WriterOptions): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
-    // Sent now, because this turn of the event loop may go on to load a library, which takes longer than opening the
-    // ledger.
+    // Sends the request to the thread at once: this turn of the event loop may first load a library, and the thread
+    // opens the ledger meanwhile.
     this.#flush();
     this.migration = await opened;
   }
@@ -75,12 +75,12 @@ export class ThreadedWriter implements CommandPort {
     args: Args<Name>,
     transfer?: readonly ArrayBuffer[],
   ): Promise<Result<Name>> {
-    if (this.#closing !== null) throw closedError();
+    if (this.#closing !== null) throw writerClosedError();
     return this.#send(name, args, transfer);
   }
 
   close(): Promise<void> {
-    // A thread that has ended has released the ledger already.
+    // A thread that has ended has already released the ledger, so there is nothing to close.
     this.#closing ??= this.#end !== null ? Promise.resolve() : this.#closeThread();
     return this.#closing;
   }
@@ -119,8 +119,8 @@ export class ThreadedWriter implements CommandPort {
   }
 
   /**
-   * Sends all outgoing requests in one message: pages arrive several at a time, and a message costs more than its
-   * content.
+   * Sends all outgoing requests in one message. Several pages arrive in one turn of the event loop, and a message costs
+   * more than its content.
    */
   #flush(): void {
     const outgoing = this.#outgoing;
@@ -136,7 +136,7 @@ export class ThreadedWriter implements CommandPort {
       );
     } catch (error) {
       const [first] = outgoing;
-      // A request that cannot cross threads is a defect of its caller: only that request fails, the others continue.
+      // A request that cannot cross threads is a defect of its caller. Only that request fails; the others are sent.
       if (outgoing.length > 1) for (const one of outgoing) this.#post([one]);
       else if (first !== undefined) this.#refuse(first.request.id, error);
     }

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import type { PackedError } from '../core/errors.ts';
 import { closeForWriting } from '../ledger/store/file/open.ts';
 import { type Args, type CommandName, execute } from './commands.ts';
-import { openSession, packWriterError, type Session, type WriterStart } from './session.ts';
+import { openSession, packWriterError, type Session, type WriterOptions } from './session.ts';
 
 /**
  * Runs the thread that owns the writing connection: merging a million rows never blocks the daemon's event loop, and
@@ -38,7 +38,7 @@ function runWriterLoop(): void {
   });
 }
 
-/** Sends the answers together; an answer that cannot cross threads becomes an error of its own request only. */
+/** Sends the replies in one message. A reply that cannot cross threads is replaced by an error for its request only. */
 function post(port: MessagePort, replies: readonly WriterReply[]): void {
   try {
     port.postMessage(replies);
@@ -49,9 +49,9 @@ function post(port: MessagePort, replies: readonly WriterReply[]): void {
   }
 }
 
-/** A request to the thread: first to open the ledger, then commands, and finally to close it. */
+/** A request to the thread. The first opens the ledger, the next ones are commands, and the last closes the ledger. */
 export type WriterRequest = { id: number } & (
-  | { op: 'open'; args: WriterStart }
+  | { op: 'open'; args: WriterOptions }
   | { [Name in CommandName]: { op: Name; args: Args<Name> } }[CommandName]
   | { op: 'close'; args: null }
 );

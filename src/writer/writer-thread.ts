@@ -1,4 +1,4 @@
-// Entry point of the writer's thread, never imported. Enables the compile cache before it loads the rest.
+// Entry point of the writer's thread; no module imports it. It enables the compile cache before it loads other code.
 import { useCompileCache } from '../core/process/compile-cache.ts';
 
 useCompileCache(process.env);

@@ -3,18 +3,18 @@ import type { MigrationReport } from '../ledger/store/schema/migrate.ts';
 import type { Args, CommandName, Result, WriterCommands } from './commands.ts';
 
 /**
- * The writing side of the ledger, with a method for each of `WRITER_COMMANDS`. Commands run one after the other, in call
- * order. Arguments and results are copies. An error arrives as an AppError with its code, hint and fields, but without
- * its class: compare `code`. Buffers in `transfer`, a second argument, are moved rather than copied.
+ * Changes the ledger: it has a method for each of `WRITER_COMMANDS`. Commands run one after the other, in call order.
+ * Arguments and results are copies, but the buffers in the second argument, `transfer`, are moved. An error arrives as
+ * an AppError with its code, hint and fields, but without its class, so compare `code`.
  */
 export interface Writer extends WriterCommands, Omit<CommandPort, 'call'> {}
 
-/** The connection of a writer to the code that executes its commands, in a thread or in this process. */
+/** Connects a writer to the code that executes its commands, on another thread or in this one. */
 export interface CommandPort {
   readonly migration: MigrationReport;
   /**
-   * Resolves once writing is no longer possible: with null after `close`, else with the error that ended the writer.
-   * Never rejects.
+   * Resolves once writing is no longer possible: with null after `close`, otherwise with the error that ended the
+   * writer. Never rejects.
    */
   readonly ended: Promise<AppError | null>;
   /** Executes one command. */
@@ -24,20 +24,20 @@ export interface CommandPort {
     transfer?: readonly ArrayBuffer[],
   ): Promise<Result<Name>>;
   /**
-   * Finishes the commands called so far and closes the ledger; later ones fail with `writer_closed`. May be called
+   * Finishes the commands called so far and closes the ledger. Later commands fail with `writer_closed`. May be called
    * twice.
    */
   close(): Promise<void>;
 }
 
-/** Returns a writer that sends the command of each method through `port`. */
-export function createWriterOnPort(port: CommandPort): Writer {
+/** Creates a writer that executes its commands through `port`. */
+export function createWriter(port: CommandPort): Writer {
   const methods: Record<string, unknown> = {
     migration: port.migration,
     ended: port.ended,
     close: () => port.close(),
   };
-  // Only the thread loads the table of commands, because it is slow to load: each method is made on first use.
+  // Each method is made on first use: listing the methods would load the table of commands, which takes long.
   return new Proxy(methods as unknown as Writer, {
     get(_writer, name) {
       // `await` reads `then`, to find out whether the writer is a promise.
@@ -51,17 +51,20 @@ export function createWriterOnPort(port: CommandPort): Writer {
   });
 }
 
-export function closedError(): AppError {
+export function writerClosedError(): AppError {
   return new AppError('writer_closed', "the ledger's writer is closed");
 }
 
-/** Error codes caused by the disk or its permissions. */
-export const DISK_FAULTS: readonly string[] = ['ledger_disk', 'ledger_io', 'ledger_unwritable'];
+/** Codes of errors that the disk or its permissions cause. */
+export const DISK_FAULT_CODES: readonly string[] = ['ledger_disk', 'ledger_io', 'ledger_unwritable'];
 
-/** Returns a writer that reports the ledger's error after each command; null when there was none. */
-export function reportFaults(writer: Writer, onEnd: (fault: { code: string; message: string } | null) => void): Writer {
+/** Returns a writer that calls `onEnd` after each command, with the command's error or null. */
+export function withFaultReport(
+  writer: Writer,
+  onEnd: (fault: { code: string; message: string } | null) => void,
+): Writer {
   const commands: WriterCommands = writer;
-  return createWriterOnPort({
+  return createWriter({
     migration: writer.migration,
     ended: writer.ended,
     close: () => writer.close(),

@@ -17,8 +17,10 @@ test("a tenant's statement verifies itself in a browser without a network and sh
     expect(steps).not.toContain('NO: ');
     expect(steps).not.toContain('\u202e');
     expect(verdict).toBe('Authentic: this page shows exactly the closed statement.');
-    expect(steps).toMatch(/the close line has the named digest[\s\S]*leads to the root[\s\S]*that you entered/);
-    expect(steps.match(/^(?:left|right) of [0-9a-f]{64}: [0-9a-f]{64}/gm)).toHaveLength(24);
+    expect(steps).toMatch(
+      /the hash of the close line is the close digest in the statement[\s\S]*leads to the root[\s\S]*that you entered/,
+    );
+    expect(steps.match(/^hashed to the (?:left|right) of [0-9a-f]{64}, giving [0-9a-f]{64}/gm)).toHaveLength(24);
     expect(page.complaints).toEqual([]);
     expect(page.requests).toEqual([`file://${file}`]);
     expect(await page.seriousFaults()).toEqual([]);

@@ -3,18 +3,18 @@ import type { LeaseHolder } from '../../src/ledger/journal/runs/claim-run.ts';
 import { closeForWriting } from '../../src/ledger/store/file/open.ts';
 import type { MigrationReport } from '../../src/ledger/store/schema/migrate.ts';
 import { type Args, type CommandName, execute, type Result } from '../../src/writer/commands.ts';
-import { openSession, packWriterError, type Session, type WriterStart } from '../../src/writer/session.ts';
-import { type CommandPort, closedError, createWriterOnPort, type Writer } from '../../src/writer/writer.ts';
+import { openSession, packWriterError, type Session, type WriterOptions } from '../../src/writer/session.ts';
+import { type CommandPort, createWriter, type Writer, writerClosedError } from '../../src/writer/writer.ts';
 
 /**
  * A writer without a thread: what it is given, answers and throws is what would have crossed
  * the thread. It waits for no timer, so a command is carried out before anything that a clock brings. As `claimant`, each
  * of several simulated processes can have an identity and chance of its own.
  */
-export function openInProcessWriter(start: WriterStart, claimant: LeaseHolder = {}): Promise<Writer> {
+export function openInProcessWriter(start: WriterOptions, claimant: LeaseHolder = {}): Promise<Writer> {
   return crossing(() => {
     const { session, migration } = openSession(start, claimant);
-    return createWriterOnPort(new InProcessWriter(session, migration));
+    return createWriter(new InProcessWriter(session, migration));
   });
 }
 
@@ -38,7 +38,7 @@ export class InProcessWriter implements CommandPort {
     args: Args<Name>,
     transfer: readonly ArrayBuffer[] = [],
   ): Promise<Result<Name>> {
-    if (this.#closing !== null) throw closedError();
+    if (this.#closing !== null) throw writerClosedError();
     const given = structuredClone(args, { transfer: [...transfer] });
     return crossing(() => structuredClone(execute(this.#session, name, given)));
   }

@@ -11,7 +11,7 @@ import { startSandbox } from '../../src/sandbox/server.ts';
 import type { ScenarioInput } from '../../src/sandbox/world/scenario.ts';
 import type { SandboxWorkspace } from '../../src/sandbox/world/store.ts';
 import type { SyncOutcome } from '../../src/sync/run.ts';
-import { Context, type ContextOverrides, type SyncOrder } from '../../src/wiring/context.ts';
+import { Context, type ContextOverrides, type ContextSyncRequest } from '../../src/wiring/context.ts';
 import { openInProcessWriter } from './in-process-writer.ts';
 import { type LedgerView, viewLedger } from './ledger-view.ts';
 import { deliverWaiting, messages } from './messages.ts';
@@ -46,7 +46,7 @@ export interface Fixture {
   config: Config;
   context: Context;
   /** One run by hand of the first workspace, or of the one named; what it has to tell is made, and without channels delivered to the log. */
-  sync(order?: Partial<SyncOrder>): Promise<Applied>;
+  sync(order?: Partial<ContextSyncRequest>): Promise<Applied>;
   /** Opens the ledger as a finance tool would. The ledger must exist. */
   view(): LedgerView;
   /** Another context over the same ledger, as another process would have; `change` alters its configuration. */
@@ -112,7 +112,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
 }
 
 /** A run by hand of the first workspace, with some of it changed. */
-export function manualOrder(order: Partial<SyncOrder> = {}): SyncOrder {
+export function manualOrder(order: Partial<ContextSyncRequest> = {}): ContextSyncRequest {
   return { workspaceId: WORKSPACE, kind: 'manual', slot: null, signal: new AbortController().signal, ...order };
 }
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemRandomness } from '../../src/core/randomness.ts';
-import type { WriterStart } from '../../src/writer/session.ts';
+import type { WriterOptions } from '../../src/writer/session.ts';
 import { startThread } from '../../src/writer/start-thread.ts';
 import { openThreadedWriter, ThreadedWriter } from '../../src/writer/threaded-writer.ts';
-import { createWriterOnPort, type Writer } from '../../src/writer/writer.ts';
+import { createWriter, type Writer } from '../../src/writer/writer.ts';
 import { openInProcessWriter } from '../support/in-process-writer.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { rejection } from '../support/rejection.ts';
@@ -138,9 +138,7 @@ describe.each([
 test('a thread may be started before its ledger is known; without a ledger it refuses to work', async () => {
   const thread = startThread();
   const unopened = new ThreadedWriter(startThread());
-  expect((await rejection(createWriterOnPort(unopened).claimRun(CLAIM))).message).toBe(
-    'no ledger is open for claimRun',
-  );
+  expect((await rejection(createWriter(unopened).claimRun(CLAIM))).message).toBe('no ledger is open for claimRun');
   await unopened.end();
   expect(await unopened.ended).toBeNull();
 
@@ -160,7 +158,7 @@ test('a thread that has ended before its use reports it', async () => {
 
 test('once the thread has ended by itself, calls and the close fail instead of waiting for ever', async () => {
   const port = await openPort();
-  const writer = createWriterOnPort(port);
+  const writer = createWriter(port);
   // The thread's own message for closing, behind the back of this side.
   await port.call(CLOSE, undefined as never);
   await expect.poll(() => rejection(writer.claimRun(CLAIM))).toMatchObject({ code: 'writer_closed' });
@@ -196,11 +194,11 @@ test('an in-process writer claims under the given identity and randomness', asyn
   expect(await first.addSilence(silence)).toBe('silence_abababababab');
 });
 
-function freshStart(): WriterStart {
+function freshStart(): WriterOptions {
   return { path: join(temporaryFolder(), 'ledger.db'), version: '1.0.0', nowMs: NOON };
 }
 
-async function openWith(open: (start: WriterStart) => Promise<Writer>): Promise<Writer> {
+async function openWith(open: (start: WriterOptions) => Promise<Writer>): Promise<Writer> {
   const writer = await open(freshStart());
   onTestFinished(() => writer.close());
   return writer;

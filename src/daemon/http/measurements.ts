@@ -31,7 +31,7 @@ export function createMeasurements(context: Context, { queues, workspaces, expor
   const selectOldestDue = connection.prepare(SELECT_OLDEST_DUE).pluck();
   return {
     metricEvents: context.metricEvents,
-    reservedBytes: () => context.reservedBytes,
+    reservedBytes: () => context.reservedResponseBytes,
     /** Returns the time of each workspace's next attempt; workspaces without one are omitted. */
     nextAttempts: () =>
       workspaces().flatMap(({ workspace_id: workspaceId, next_attempt_at: at }) =>

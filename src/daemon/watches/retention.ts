@@ -1,13 +1,13 @@
 import { DAY_MS } from '../../core/durations.ts';
 import type { PeriodicTask } from '../../core/periodic-task.ts';
-import type { Pruned } from '../../writer/commands.ts';
+import type { PruneResult } from '../../writer/commands.ts';
 import { type JobDeps, startJob } from '../jobs.ts';
 
 /** Maximum transactions per run, each a few milliseconds long; the rest waits for the next run. */
 const MAX_PRUNE_STEPS_PER_RUN = 40;
 
 export interface RetentionOptions extends JobDeps {
-  prune(request: { beforeMs: number; nowMs: number }): Promise<Pruned>;
+  prune(request: { beforeMs: number; nowMs: number }): Promise<PruneResult>;
   retentionDays: number;
 }
 

@@ -6,7 +6,7 @@ import { closesInForce } from '../../ledger/journal/close/closes-in-force.ts';
 import { timesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
-import { DISK_FAULTS } from '../../writer/writer.ts';
+import { DISK_FAULT_CODES } from '../../writer/writer.ts';
 import { startBackupSchedule } from '../backup/backup-schedule.ts';
 import { startExportSchedule } from '../exports/export-schedule.ts';
 import type { HealthProbe } from '../http/probe.ts';
@@ -71,7 +71,7 @@ export function startLedgerDiskWatch(
         if ((await context.reportJobHealth({ job: 'disk', detail }, alreadySent)) > 0) wakeDeliveries();
         return true;
       } catch (error) {
-        if (error instanceof AppError && DISK_FAULTS.includes(error.code)) return false;
+        if (error instanceof AppError && DISK_FAULT_CODES.includes(error.code)) return false;
         throw error;
       }
     },

@@ -1,5 +1,5 @@
 import { inertText } from '../../core/text/inert-text.ts';
-import { type Sha256, utf8 } from '../../verifier/hashes.ts';
+import { type Sha256, toUtf8 } from '../../verifier/hashes.ts';
 import { type VerifyStep, verifyStatement } from '../../verifier/verify-statement.ts';
 import { NOT_CHECKED, tenantPage } from './tenant-page.tsx';
 
@@ -82,7 +82,7 @@ async function rebuildPage(html: string): Promise<void> {
 }
 
 async function base64Hash(text: string): Promise<string> {
-  return btoa(String.fromCharCode(...(await browserSha256(utf8(text)))));
+  return btoa(String.fromCharCode(...(await browserSha256(toUtf8(text)))));
 }
 
 function showVerdict(words: string, tone: 'good' | 'bad' | null, steps: readonly VerifyStep[]): void {

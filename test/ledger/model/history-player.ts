@@ -2,7 +2,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import type { SyncOutcome } from '../../../src/sync/run.ts';
 import type { Args, CommandName, Result, WriterCommands } from '../../../src/writer/commands.ts';
-import { createWriterOnPort, type Writer } from '../../../src/writer/writer.ts';
+import { createWriter, type Writer } from '../../../src/writer/writer.ts';
 import { realRun, writerOn } from '../../support/run/real-run.ts';
 import { InMemoryService, VERDICTS } from './in-memory-service.ts';
 import { WorkspaceModel } from './ledger-model.ts';
@@ -121,7 +121,7 @@ export class HistoryPlayer {
     };
     const { migration, ended: never } = this.#writer;
     const ended = realRun({
-      writer: createWriterOnPort({ migration, ended: never, close: () => this.#writer.close(), call }),
+      writer: createWriter({ migration, ended: never, close: () => this.#writer.close(), call }),
       source: service,
       now: () => this.nowMs,
       workspace: {

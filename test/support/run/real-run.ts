@@ -10,7 +10,7 @@ import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingRoom } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
 import { plainSession, type Session } from '../../../src/writer/session.ts';
-import { createWriterOnPort, type Writer } from '../../../src/writer/writer.ts';
+import { createWriter, type Writer } from '../../../src/writer/writer.ts';
 import { InProcessWriter } from '../in-process-writer.ts';
 import type { Applied } from '../sandbox-fixture.ts';
 import { workspaceConfig } from './workspace-config.ts';
@@ -42,7 +42,7 @@ export function setRoutes(connection: LedgerDb, routes: readonly ChannelRoute[],
 /** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */
 export function writerOn(connection: LedgerDb): Writer {
   if (notifying(connection, 0).routes.length === 0) giveRoutes(connection, LOG_ROUTES);
-  return createWriterOnPort(new InProcessWriter(sessionOn(connection)));
+  return createWriter(new InProcessWriter(sessionOn(connection)));
 }
 
 /** A session whose channels are those of its connection, whenever they are set. */

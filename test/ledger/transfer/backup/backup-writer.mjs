@@ -8,7 +8,7 @@ import { syncWorkspace } from '../../../../src/sync/run.ts';
 import { StagingRoom } from '../../../../src/sync/staging-room.ts';
 import { execute } from '../../../../src/writer/commands.ts';
 import { plainSession } from '../../../../src/writer/session.ts';
-import { createWriterOnPort } from '../../../../src/writer/writer.ts';
+import { createWriter } from '../../../../src/writer/writer.ts';
 
 const RECORDS_A_RUN = 40;
 /** Keeps the ledger small enough to be checked thirty times in a test. */
@@ -29,7 +29,7 @@ const WORKSPACE = workspaceSchema.parse({
 const [path] = process.argv.slice(2);
 const connection = openForWriting(path);
 const session = plainSession(connection);
-const writer = createWriterOnPort({ call: async (name, args) => execute(session, name, args) });
+const writer = createWriter({ call: async (name, args) => execute(session, name, args) });
 const staging = new StagingRoom();
 const logger = createLogger({ level: 'silent' });
 const states = [stateOf()];
