@@ -2,7 +2,7 @@
 // schemas/month-end.json, that of what `month-end --json` says. `--check` writes nothing and fails when a file is another.
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { SECRETS, SOURCES } from '../src/config/reading/secret-sources.ts';
+import { SECRET_SOURCE_REMEDIES, SECRETS } from '../src/config/reading/secret-sources.ts';
 import { fileSchema } from '../src/config/schema/file-schema.ts';
 import { monthEndSchema } from '../src/reports/queries/month-end-record.ts';
 import { keep } from './generated.mjs';
@@ -36,8 +36,8 @@ keep(fileOf('month-end'), textOf({ ...monthEnd, title: 'usage-ledger month-end -
 /** Any secret may come from a file or a command, and is not required then. */
 function addSources(group) {
   for (const name of SECRETS.filter((name) => name in group.properties)) {
-    group.properties[`${name}_file`] ??= { type: 'string', description: SOURCES.file };
-    const command = { type: 'array', items: { type: 'string' }, description: SOURCES.command };
+    group.properties[`${name}_file`] ??= { type: 'string', description: SECRET_SOURCE_REMEDIES.file };
+    const command = { type: 'array', items: { type: 'string' }, description: SECRET_SOURCE_REMEDIES.command };
     group.properties[`${name}_command`] = command;
     group.required = group.required?.filter((required) => required !== name);
     if (group.required?.length === 0) delete group.required;

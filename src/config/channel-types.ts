@@ -6,9 +6,11 @@ interface LogConfig {
   type: 'log';
   /** `name`: `log-1` and so on by default. */
   name: string;
-  /** `timezone`: of the daily summary, reminders and dates; the one at the top by default; absent: UTC. */
+  /**
+   * `timezone`: time zone of the daily summary, reminders and dates; by default the top-level `timezone`; absent: UTC.
+   */
   timezone?: string;
-  /** The route; absent: the channel gets everything, at once. */
+  /** Which alerts the channel gets and when; absent: all of them, at once. */
   route?: RouteConfig;
 }
 
@@ -16,11 +18,13 @@ interface LogConfig {
 interface SendingConfig {
   /** `name`: the type and a number by default. */
   name: string;
-  /** `timezone`: of the daily summary, reminders and dates; the one at the top by default; absent: UTC. */
+  /**
+   * `timezone`: time zone of the daily summary, reminders and dates; by default the top-level `timezone`; absent: UTC.
+   */
   timezone?: string;
-  /** The route; absent: the channel gets everything, at once. */
+  /** Which alerts the channel gets and when; absent: all of them, at once. */
   route?: RouteConfig;
-  /** `allow_private`: whether the address may lie inside one's own network; false by default. */
+  /** `allow_private`: true if the address may be in a private network; false by default. */
   allowPrivate: boolean;
   /** `timeout_seconds`, in milliseconds; 10 s by default. */
   timeoutMs: number;
@@ -31,7 +35,7 @@ interface SendingConfig {
 export interface WebhookConfig extends SendingConfig {
   type: 'webhook';
   url: string;
-  /** `secrets`, or `secret`: each of them signs; empty: nothing is signed. */
+  /** `secrets`, or `secret`: each message is signed with each of them; empty: messages are not signed. */
   secrets: string[];
 }
 
@@ -61,7 +65,7 @@ export interface EmailConfig extends SendingConfig {
   tls: 'implicit' | 'starttls';
   /** `allow_insecure`: false by default. */
   allowInsecure: boolean;
-  /** `user` and `password`: null: the mail server asks for none. */
+  /** `user` and `password`; null if the mail server requires no login. */
   login: { user: string; password: string } | null;
   from: string;
   to: string[];
@@ -71,17 +75,20 @@ export interface EmailConfig extends SendingConfig {
 export interface RouteConfig {
   /** `severities`: both by default. */
   severities: readonly Severity[];
-  /** `rules`: all by default; for a channel of some tenants all but `margin`. */
+  /** `rules`: all by default; for a channel limited to some tenants, all except `margin`. */
   rules: readonly RuleName[];
   /** `workspaces`: patterns; absent: all. */
   workspaces?: readonly string[];
   /** `tenants`: patterns; absent: all. */
   tenants?: readonly string[];
-  /** `not`: exceptions; absent: none. */
+  /** `not`: alerts that the channel does not get; absent: no exceptions. */
   not?: { rules?: readonly RuleName[]; workspaces?: readonly string[]; tenants?: readonly string[] };
-  /** `digest_hour`: hour of the daily summary, by the channel's clock; null: none. */
+  /** `digest_hour`: hour of the daily summary (0 to 23) in the channel's time zone; null: no daily summary. */
   digestHour: number | null;
-  /** `follow_ups`: `digest` by default, `at_once` for PagerDuty. */
+  /**
+   * `follow_ups`: whether later messages about an alert wait for the daily summary; `digest` by default, `at_once` for
+   * PagerDuty.
+   */
   followUps: 'digest' | 'at_once';
   /** `remind_after_hours`, in milliseconds; absent: no reminders. */
   remindAfterMs?: number;
@@ -99,7 +106,7 @@ export interface HeartbeatConfig {
   everyMs: number;
   /** `timeout_seconds`, in milliseconds; 10 s by default. */
   timeoutMs: number;
-  /** `allow_private`: whether the address may lie inside one's own network; false by default. */
+  /** `allow_private`: true if the address may be in a private network; false by default. */
   allowPrivate: boolean;
   /** `ca_file`: PEM certificates that are trusted instead of the public authorities; absent: the public ones. */
   ca?: string;

@@ -1,6 +1,6 @@
 import type { AppError } from '../core/errors.ts';
 
-/** Exit codes that process managers must not restart after, because a person has to change something first. */
+/** After these exit codes, process managers must not restart the daemon: a person has to change something first. */
 export const NO_RESTART_EXIT_CODES = [2] as const;
 
 const [NEEDS_CHANGE] = NO_RESTART_EXIT_CODES;
@@ -15,7 +15,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   unknown_workspace: NEEDS_CHANGE,
   unknown_channel: NEEDS_CHANGE,
   unclear_cards: NEEDS_CHANGE,
-  // The user must choose another file for ledger.path, or another version of the program.
+  // The user must set another file in `ledger.path`, or install another version of the program.
   ledger_unreadable: NEEDS_CHANGE,
   ledger_corrupt: NEEDS_CHANGE,
   ledger_is_folder: NEEDS_CHANGE,
@@ -28,7 +28,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   not_a_folder: NEEDS_CHANGE,
   reader_group: NEEDS_CHANGE,
   unsafe_place: NEEDS_CHANGE,
-  // Another daemon has the ledger.
+  // Another daemon is using the ledger.
   daemon_running: NEEDS_CHANGE,
   // The user must repair the installation or choose another port.
   http_port: NEEDS_CHANGE,
@@ -37,7 +37,8 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the exit code for an error. Errors that may pass without a change, such as a full disk, are worth a restart.
+ * Returns the exit code for an error. After an error that may pass without a change, such as a full disk, a restart is
+ * allowed.
  */
 export function exitCodeOf({ code, retryable }: Pick<AppError, 'code' | 'retryable'>): number {
   return retryable ? MAY_RESTART : (EXIT_CODES[code] ?? MAY_RESTART);

@@ -26,8 +26,8 @@ export interface LoadOptions {
 
 /**
  * Finds and reads the configuration: `file`, else `usage-ledger.yml` in `cwd`, else `$USAGE_LEDGER_CONFIG`, else one
- * workspace from the environment alone. A `.env` in the same folder (or in `cwd`) adds variables and overrides none.
- * Throws ConfigError with all faults; none of them contains a value.
+ * workspace from the environment alone. A `.env` in the same folder (or in `cwd`) adds variables but never overrides
+ * existing ones. Throws ConfigError with all mistakes; its text contains no value of a setting.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
   requireVerifiedTls(options.env);
@@ -48,7 +48,10 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   return build(documentFromEnvironment(env), source);
 }
 
-/** Throws if Node would accept any certificate, and thus expose signatures and secrets to anyone in between. */
+/**
+ * Throws if NODE_TLS_REJECT_UNAUTHORIZED makes Node accept any certificate: somebody on the network path could then
+ * read signatures and secrets.
+ */
 function requireVerifiedTls(env: NodeJS.ProcessEnv): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
   const message = 'is 0, which switches the verification of all certificates off';
@@ -84,15 +87,18 @@ function readFound({ file, namedBy }: FoundConfig, env: NodeJS.ProcessEnv): Inte
   });
 }
 
-/** Returns the settings of a file that consist of empty variables, even if the setting may be empty. */
+/**
+ * Returns the settings of a file that are empty because their environment variables are empty, including settings that
+ * may be empty.
+ */
 export function emptiedSettings(file: string, env: NodeJS.ProcessEnv): readonly EmptiedSetting[] {
   return readFound({ file, namedBy: file }, env).emptied;
 }
 
 /**
  * Returns the settings of a YAML file with its variables expanded, including those of a `.env` in the same folder.
- * `namedBy` is the source of the path; `unreadable` and `empty` are the remedies for a file that cannot be read or has
- * no settings.
+ * `namedBy` is the option or variable that gave the path; `unreadable` and `empty` are the remedies for a file that
+ * cannot be read or has no settings.
  */
 function readSettings(
   file: string,
@@ -108,7 +114,7 @@ function readSettings(
   return interpolate(settingsIn(text, { file, empty }), withDotEnv(dirname(file), env, file));
 }
 
-/** Parses the text of a YAML file. `empty` is the remedy for one without settings. */
+/** Parses the text of a YAML file. `empty` is the remedy for a file without settings. */
 function settingsIn(text: string, { file, empty }: { file: string; empty: string }): object {
   const parsed = parseYaml(text, basename(file));
   if (parsed.faults !== undefined) throw new ConfigError(file, parsed.faults);
@@ -135,7 +141,7 @@ async function build(
   throw new ConfigError(source.file, source.file === null ? faults.map(namedByVariable) : faults);
 }
 
-/** Names the empty variable in a fault: a user knows the variable of `.env`, not the path of the setting. */
+/** Adds the name of the empty variable to a fault: a user knows the variable in `.env`, not the path of the setting. */
 function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptiedSetting[]): ConfigFault {
   const names = emptied.find(({ path }) => path === fault.path)?.names.join(' and ');
   if (names === undefined) return fault;
@@ -176,7 +182,7 @@ function namedByVariable(fault: ConfigFault): ConfigFault {
 
 function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string | null): NodeJS.ProcessEnv {
   const file = join(folder, '.env');
-  // A folder of this name belongs to another tool, such as a virtual environment of Python.
+  // A folder named `.env` belongs to another tool, such as a virtual environment of Python.
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return env;
   const text = readConfigText(file, (code) => {
     const message = `cannot be read (${readFaultText(code)})`;
@@ -194,7 +200,10 @@ function withDotEnv(folder: string, env: NodeJS.ProcessEnv, configFile: string |
   return merged;
 }
 
-/** Returns the variables with a value that ends at an unseparated `#`, at which Node and dotenv begin a comment. */
+/**
+ * Returns the variables whose value is cut off at a `#` without a space before it: Node and dotenv begin a comment
+ * there.
+ */
 function cutValues(text: string, given: NodeJS.Dict<string>): string[] {
   const lines = text.matchAll(/^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*([^"'`\s#][^#\n]*\S|[^"'`\s#])#/gm);
   return [...lines].filter(([, name = '', value]) => given[name] === value).map(([, name = '']) => name);
@@ -225,8 +234,8 @@ export function loadCards(file: string, env: NodeJS.ProcessEnv): Record<CardList
 const EMPTY_CARDS_HINT = 'Write `rates:` with cards below it, as the sample of `usage-ledger init` shows them';
 
 /**
- * Reads rate cards from the text of a file that somebody uploaded, as `loadCards` does. Variables are faults: they would
- * show the environment of the daemon.
+ * Parses the text of an uploaded file with rate cards, as `loadCards` does. An environment variable in it counts as
+ * unset: the person who uploads the file must not see the daemon's environment.
  */
 export function parseCards(name: string, text: string): Record<CardList, readonly RateCardText[] | null> {
   return cardsIn(name, interpolate(settingsIn(text, { file: name, empty: EMPTY_CARDS_HINT }), {}));
@@ -237,7 +246,7 @@ function cardsIn(file: string, { value, faults }: Interpolated): Record<CardList
   const unexpected = Object.keys(others).map((path) => ({
     path,
     message: 'does not belong here',
-    hint: 'Write `rates:` and `costs:` alone into this file',
+    hint: 'Remove it: this file may contain only `rates:` and `costs:`',
   }));
   const cards = { rates: rates === undefined && costs !== undefined ? null : rates, costs: costs ?? null };
   const parsed = z.object({ rates: rateCardsSchema.nullable(), costs: rateCardsSchema.nullable() }).safeParse(cards);

@@ -33,22 +33,25 @@ function resolveSettings(document: FileConfig, { file, folder, proxy }: ConfigSo
   return {
     /** Absolute path of the configuration file; null if only the environment is used. */
     file,
-    /** Data other than history is kept for `retentionDays`. Without a key file the key is in the ledger's folder. */
+    /**
+     * Data other than history is kept for `retentionDays`. Without `checkpointKeyFile`, the checkpoint key is in the
+     * ledger's folder.
+     */
     ledger: camelCased({
       ...ledger,
       path: ledgerPath,
       checkpoint_key_file: keyFile === undefined ? undefined : resolve(folder, keyFile),
     }),
-    /** Address of Redis; null: the daemon starts a private redis-server. */
+    /** The address of Redis; null if the daemon starts a private redis-server. */
     redisUrl: document.redis_url || null,
-    /** Maximum of concurrent runs across all workspaces of a daemon. */
+    /** The maximum number of concurrent runs across all workspaces of a daemon. */
     workers: document.workers,
-    /** Without a token the pages require that of `tokenFile`, which the daemon creates. */
+    /** If no token is set, the pages require the token in `tokenFile`, which the daemon creates. */
     http: {
       ...http,
       tokenFile: tokenFile === undefined ? `${ledgerPath}.token` : resolve(folder, tokenFile),
     },
-    /** The zone of schedules, and of workspaces and channels that name no other. */
+    /** The time zone of schedules, and of workspaces and channels that set none. */
     timezone,
     proxy,
     s3,
@@ -93,7 +96,7 @@ function resolveBudgets(workspaceId: string, all: FileConfig['budgets']): { budg
   return own.length === 0 ? {} : { budgets: own.map(({ workspace, ...budget }) => budget) };
 }
 
-/** Resolves links in the ledger's path, because related files are next to the file itself. */
+/** Follows links in the ledger's path, because related files are stored next to the file itself. */
 function ledgerPlace(path: string, configFile: string | null): string {
   try {
     return followSafeLink(path, 'the ledger');
@@ -104,8 +107,8 @@ function ledgerPlace(path: string, configFile: string | null): string {
 }
 
 /**
- * Returns the proxy of the `proxy` setting, else of `HTTPS_PROXY`; null for none. Its exceptions are those of
- * `NO_PROXY`. The schema reports mistakes in the setting itself.
+ * Returns the proxy of the `proxy` setting, else of `HTTPS_PROXY`; null for direct connections. The hosts in `NO_PROXY`
+ * are reached directly. Faults are only those of `HTTPS_PROXY`; the schema reports those of the setting.
  */
 export function readProxy(
   setting: unknown,
@@ -118,6 +121,6 @@ export function readProxy(
   const url = env[name]?.trim() ?? '';
   const mistake = proxyRule(url);
   if (mistake === null) return { proxy: url === '' ? null : { url, noProxy }, faults: [] };
-  const hint = 'Write it as http://host:port, or say `proxy: none` in the configuration';
+  const hint = 'Write it as http://host:port, or set `proxy: none` in the configuration';
   return { proxy: null, faults: [{ path: name, message: mistake, hint }] };
 }

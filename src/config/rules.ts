@@ -13,7 +13,10 @@ export type Rule = (text: string) => string | null;
 export const addressRule: Rule = (text) =>
   channelAddressRule(text) ?? (/[?#]/.test(text) ? 'has a query or a fragment' : null);
 
-/** Returns a rule for addresses with one of these protocols, described by `kind`; `judge` checks the rest. */
+/**
+ * Returns a rule for addresses with one of these protocols. `kind` describes such an address in the message; `judge`
+ * checks the rest of it.
+ */
 function urlRule(protocols: readonly string[], kind: string, judge: (url: URL) => string | null): Rule {
   return (text) => {
     if (/\s/.test(text) || !URL.canParse(text)) return 'is not an address';
@@ -54,7 +57,10 @@ export const redisRule: Rule = (text) => {
 
 export const proxyRule: Rule = (text) => (text === '' || text === 'none' ? null : proxyAddress(text));
 
-/** Accepts the address of a Postgres database. Encryption is set visibly in `tls`, not in the address. */
+/**
+ * Accepts the address of a Postgres database. An `ssl` parameter is rejected: encryption must be set in `publish.tls`,
+ * where people look for it.
+ */
 export const postgresRule = urlRule(['postgres:', 'postgresql:'], 'a postgres:// address', (url) => {
   if (url.pathname.length < 2) return 'names no database';
   if (url.hash !== '') return 'has a fragment';
@@ -62,7 +68,7 @@ export const postgresRule = urlRule(['postgres:', 'postgresql:'], 'a postgres://
   return tls === undefined ? null : 'sets the encryption of the connection: use publish.tls instead';
 });
 
-/** Reports whether a database is on this machine: reached by loopback or a unix socket. */
+/** Reports whether the database is on this machine, so that it is reached by loopback or a unix socket. */
 export function isLocalPostgres(text: string): boolean {
   const url = new URL(text);
   const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname);
@@ -80,14 +86,15 @@ export function parseS3Url(text: string): { bucket: string; key: string } | null
   return bucket === undefined ? null : { bucket, key };
 }
 
+/** Returns an S3 key as a prefix: with exactly one slash at its end, or empty. */
 export function prefixOf(key: string): string {
   const bare = key.replace(/\/+$/, '');
   return bare === '' ? '' : `${bare}/`;
 }
 
 /**
- * Accepts a five-field cron expression that is due at least once. Six fields, `@daily` and the hashed `H` are rejected:
- * the scheduler reads them differently or not at all.
+ * Accepts a five-field cron expression that is due at least once. Six fields, `@daily` and the `H` of Jenkins are
+ * rejected: the scheduler reads them differently or not at all.
  */
 export const cronRule: Rule = (text) => {
   const fields = text.split(/\s+/);
@@ -96,7 +103,7 @@ export const cronRule: Rule = (text) => {
   try {
     if (timesAfter({ cron: text, timezone: UTC }, 0).next().value !== undefined) return null;
   } catch {
-    // It cannot be read.
+    // The expression cannot be parsed.
   }
   return 'is not a cron expression that ever comes due';
 };

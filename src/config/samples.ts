@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { packageFile } from '../core/process/package-file.ts';
 import { NO_RESTART_EXIT_CODES } from './exit-codes.ts';
 import { CONFIG_FILE_NAME } from './load.ts';
-import { notes, workspaceSettings } from './schema/workspace-settings.ts';
+import { sampleNotes, workspaceSettings } from './schema/workspace-settings.ts';
 
 /** Returns the commented `usage-ledger.yml`. With the variables of `sampleEnv` it loads without a fault. */
 export function sampleConfig(): string {
@@ -25,7 +25,7 @@ function workspaceDefaults(): string {
     if (!(schema instanceof z.ZodDefault)) return [];
     const text = String(schema.def.defaultValue);
     const line = `  ${key}: ${text.includes('*') ? `"${text}"` : text}`;
-    const note = notes.get(schema)?.note ?? '';
+    const note = sampleNotes.get(schema)?.note ?? '';
     return [note === '' ? line : `${line.padEnd(39)}# ${note}`];
   });
   return lines.join('\n');
@@ -39,7 +39,10 @@ export interface Installation {
   user: { name: string; uid: number; gid: number };
 }
 
-/** Returns the pm2 file: the package's own settings, run in this folder, so that an update takes effect. */
+/**
+ * Returns the pm2 file of this folder. It loads the pm2 file of the package, so that an update of the package takes
+ * effect.
+ */
 export function pm2File({ folder, packageFolder }: Installation): string {
   const source = JSON.stringify(fromFolder(folder, join(packageFolder, 'ecosystem.config.cjs')));
   return `// How pm2 runs the daemon: \`npx pm2 start ecosystem.config.cjs\`. Script, timeouts and other settings come from
@@ -73,12 +76,12 @@ export function systemdUnit({ folder, packageFolder, nodePath, user }: Installat
   return readSample('usage-ledger.service').replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
-/** Returns the compose file of the package, run as this user. */
+/** Returns the package's compose file, with this user as the user of the container. */
 export function composeFile({ packageFolder, user }: Installation): string {
   return readFileSync(join(packageFolder, 'compose.yaml'), 'utf8').replace('1000:1000', `${user.uid}:${user.gid}`);
 }
 
-/** Returns a path for `require`: relative below the folder, so that both can be moved together. */
+/** Returns a path for `require`. It is relative if the file is below the folder, so that both can be moved together. */
 function fromFolder(folder: string, file: string): string {
   const path = relative(folder, file);
   return path.startsWith('..') || isAbsolute(path) ? file : `./${path}`;
@@ -125,12 +128,15 @@ export function writeSamples(choice: SampleChoice): WrittenSamples {
   return result;
 }
 
-/** Returns the line with which editors that support YAML's language server complete and check the file. */
+/** Returns a line for the top of the YAML file. With it, editors complete and check the settings. */
 function editorLine({ packageFolder }: Installation): string {
   return `# yaml-language-server: $schema=${join(packageFolder, 'schemas/config.json')}\n`;
 }
 
-/** Creates a file; returns false if it exists. An incomplete file is removed, because it would be kept forever. */
+/**
+ * Creates a file; returns false if it exists. If writing fails, the incomplete file is removed: a later call would keep
+ * it.
+ */
 function createFile(file: string, text: string, mode: number): boolean {
   let handle: number | undefined;
   try {

@@ -1,6 +1,6 @@
-/** The signing scheme of requests. The API specification leaves it open, so each part can be set. */
+/** How requests are signed. The API specification leaves this open, so each part can be set. */
 export interface SigningScheme {
-  /** Template of the signed text: placeholders of `SIGNED_PARTS` in braces, with literal text between them. */
+  /** The template of the signed text: names from `SIGNED_PARTS` in braces, with literal text between them. */
   payload: string;
   encoding: 'hex' | 'base64' | 'base64url';
   validUntil: 'unix_seconds' | 'unix_millis' | 'iso8601';
@@ -15,8 +15,8 @@ export const DEFAULT_SIGNING: Readonly<SigningScheme> = {
 };
 
 /**
- * The signable parts of a request. `path` and `query` are percent-encoded as sent, the query without its question mark;
- * `body_sha256` is lower-case hex, of zero bytes without a body.
+ * The parts of a request that can be signed. `path` and `query` are percent-encoded as sent, the query without its
+ * question mark. `body_sha256` is lower-case hex; without a body it is the digest of zero bytes.
  */
 export const SIGNED_PARTS = [
   'workspace_id',
@@ -29,14 +29,14 @@ export const SIGNED_PARTS = [
 ] as const;
 export type SignedPart = (typeof SIGNED_PARTS)[number];
 
-/** A parsed template: placeholders and literal text. */
+/** A parsed template: parts of a request and literal texts, in order. */
 export type SignedText = ({ part: SignedPart } | { literal: string })[];
 
 const TEMPLATE_ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\t': '\t', '\\\\': '\\' };
 
 /**
  * Parses a template, or returns its problem as text. `\n`, `\r`, `\t` and `\\` are escapes, so that a line break can be
- * written in any quotes. Braces around anything but a name are literal.
+ * written in any kind of quotes. Braces that do not enclose a name are literal.
  */
 export function parseSignedText(template: string): SignedText | string {
   const parsed: SignedText = [];
@@ -47,7 +47,7 @@ export function parseSignedText(template: string): SignedText | string {
       parsed.push({ literal });
     } else if (token.startsWith('{') && token.endsWith('}')) {
       const part = SIGNED_PARTS.find((name) => token === `{${name}}`);
-      // Only a plausible name is quoted: the text may be a secret by mistake.
+      // Only a plausible name is repeated: the text may be a secret that was entered by mistake.
       if (part === undefined)
         return /^\{[a-z_]{1,20}\}$/i.test(token)
           ? `has the unknown placeholder ${token}`
@@ -56,6 +56,6 @@ export function parseSignedText(template: string): SignedText | string {
     } else parsed.push({ literal: token });
   }
   const expires = parsed.some((piece) => 'part' in piece && piece.part === 'valid_until');
-  // A signature that does not cover its expiry could be used forever.
+  // If the expiry is not signed, a signature could be used forever.
   return expires ? parsed : 'does not contain {valid_until}';
 }

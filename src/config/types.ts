@@ -3,21 +3,23 @@ import type { Role } from '../core/text/roles.ts';
 import type { ChannelConfig, HeartbeatConfig } from './channel-types.ts';
 
 /**
- * The configuration of the program. Each property names its setting in `usage-ledger.yml`. `resolveConfig` does not
- * compile if an interface differs from the settings it describes.
+ * The configuration of the program. The comment of a property names its setting in `usage-ledger.yml`. `resolveConfig`
+ * does not compile if an interface differs from the settings.
  */
 export interface Config {
-  /** Absolute path of the file that was read; null when the environment alone gave the configuration. */
+  /** The absolute path of the file that was read; null if the configuration is from the environment alone. */
   file: string | null;
   /** `ledger` */
   ledger: LedgerConfig;
   /** `redis_url`: null when the daemon starts a private redis-server, the default. */
   redisUrl: string | null;
-  /** `workers`: runs under way at once, over all workspaces of a daemon; 64 by default. */
+  /** `workers`: maximum number of concurrent runs over all workspaces of a daemon; 64 by default. */
   workers: number;
   /** `http` */
   http: HttpConfig;
-  /** `timezone`: of backups, exports and pages, and of workspaces and channels that name no other; UTC by default. */
+  /**
+   * `timezone`: time zone of backups, exports and pages, and of workspaces and channels that set none; UTC by default.
+   */
   timezone: string;
   /** `proxy`, else `HTTPS_PROXY`: null for direct connections. */
   proxy: ProxyConfig | null;
@@ -31,7 +33,7 @@ export interface Config {
   outlets: OutletConfig[];
   /** `exports`: files that the daemon writes on a schedule; none by default. */
   exports: ExportConfig[];
-  /** `rates`: rate cards, as written; null when the configuration does not mention rates. */
+  /** `rates`: rate cards as written in the file; null when the configuration does not mention rates. */
   rates: readonly RateCardText[] | null;
   /** `costs`: the provider's prices, on cards of the same form; null when the configuration does not mention costs. */
   costs: readonly RateCardText[] | null;
@@ -41,7 +43,7 @@ export interface Config {
   statement: StatementConfig;
   /** `focus` */
   focus: FocusConfig;
-  /** `workspaces`, each with `defaults` below it. */
+  /** `workspaces`, each merged over `defaults`. */
   workspaces: WorkspaceConfig[];
   /** `alerts` */
   alerts: {
@@ -57,11 +59,14 @@ export interface Config {
 interface LedgerConfig {
   /** `path`: absolute path of the ledger file. */
   path: string;
-  /** `retention_days`: days that certificates, failed runs and sent messages are kept; 400 by default. History is kept for ever. */
+  /**
+   * `retention_days`: days for which certificates, failed runs and sent messages are kept; 400 by default. The usage
+   * history is kept for ever.
+   */
   retentionDays: number;
-  /** `checkpoint_key_file`: absolute path of the key that signs checkpoints; absent: beside the ledger. */
+  /** `checkpoint_key_file`: absolute path of the key that signs checkpoints; absent: a file next to the ledger. */
   checkpointKeyFile?: string;
-  /** `reader_group`: name or number of the group that may read the ledger; absent: its user alone. */
+  /** `reader_group`: name or number of the group that may read the ledger; absent: only its owner may. */
   readerGroup?: string;
 }
 
@@ -72,11 +77,13 @@ interface HttpConfig {
   port: number;
   /** `metrics`: `open` lets Prometheus read /metrics without the token; `token` by default. */
   metrics: 'token' | 'open';
-  /** `token`: null when the pages ask for the token in `tokenFile`. */
+  /** `token`: the token of the pages; null when they require the token in `tokenFile`. */
   token: string | null;
-  /** `token_file`: absolute path of the token that the daemon creates; beside the ledger by default. */
+  /** `token_file`: absolute path of the token that the daemon creates; next to the ledger by default. */
   tokenFile: string;
-  /** `tokens`: the API tokens; none by default. The pages' token works for the API too, with role `finance`. */
+  /**
+   * `tokens`: the API tokens; none by default. The token of the pages also works for the API, with the role `finance`.
+   */
   tokens: ApiToken[];
   /** `ready_when_stale`: percentage of workspaces that may be stale while /readyz reports ready; 0 by default. */
   readyWhenStalePercent: number;
@@ -88,17 +95,17 @@ interface HttpConfig {
   proxySignIn: ProxySignInConfig | null;
 }
 
-/** The groups that get each role; `*` is everybody. A person has the largest role of all their groups. */
+/** The groups that get each role; `*` stands for everybody. A person gets the highest role of all their groups. */
 export type GroupsByRole = Record<Role, string[]>;
 
 export interface OidcConfig {
-  /** `issuer`: its address, as written. */
+  /** `issuer`: the provider's address, exactly as written. */
   issuer: string;
   /** `client_id` */
   clientId: string;
   /** `client_secret`: null for a client without one. */
   clientSecret: string | null;
-  /** `scopes`: always with `openid`. */
+  /** `scopes`: the requested scopes, always including `openid`. */
   scopes: string[];
   /** `name_claim`: the claim with the person's name; `name` by default. */
   nameClaim: string;
@@ -109,33 +116,33 @@ export interface OidcConfig {
 }
 
 export interface ProxySignInConfig {
-  /** `user_header`: in small letters. */
+  /** `user_header`: the header with the person's name, in lower case. */
   userHeader: string;
-  /** `groups_header`: in small letters. */
+  /** `groups_header`: the header with the person's groups, in lower case. */
   groupsHeader: string;
-  /** `trusted_addresses`: addresses and networks of the proxy; none: this machine alone. */
+  /** `trusted_addresses`: addresses and networks of the proxy; if empty, only this machine is trusted. */
   trustedAddresses: string[];
   /** `roles` */
   roles: GroupsByRole;
 }
 
 export interface ApiToken {
-  /** The recorded actor of changes. */
+  /** The name under which changes with this token are recorded. */
   name: string;
   role: Role;
   token: string;
-  /** `write`: assistants with this token may change what its role allows; otherwise they only read. */
+  /** `write`: assistants with this token may change what its role allows; otherwise they may only read. */
   mcp?: 'read' | 'write' | undefined;
 }
 
 export interface ProxyConfig {
-  /** May hold a user and a password. */
+  /** The address, which may contain a user name and a password. */
   url: string;
-  /** Hosts that are reached directly, as `NO_PROXY` lists them; this machine always is. */
+  /** Hosts that are reached without the proxy, in the form of `NO_PROXY`. This machine is always reached directly. */
   noProxy: string;
 }
 
-/** A workspace with `defaults` below it. */
+/** A workspace's settings, merged over `defaults`. */
 export interface WorkspaceConfig {
   /** `id`: the identifier that the service uses. */
   id: string;
@@ -145,13 +152,13 @@ export interface WorkspaceConfig {
   baseUrl: string;
   /** `embed_url`: address of the embed-token endpoint, without a slash at its end. */
   embedUrl: string;
-  /** `keys`, or `api_key_id` and `secret_key`: the next key is tried while the service refuses those before it. */
+  /** `keys`, or `api_key_id` and `secret_key`: a key is used only while the service rejects all keys before it. */
   keys: readonly ServiceKey[];
   /** `ca_file`: PEM certificates that are trusted instead of the public authorities; null: the public ones. */
   ca: string | null;
   /** `signing` */
   signing: SigningConfig;
-  /** `timezone`: of `cron` and `reconcile_cron`; the one at the top by default. */
+  /** `timezone`: time zone of `cron` and `reconcile_cron`; by default the top-level `timezone`. */
   timezone: string;
   /** `cron`: when to read; five fields; every 15 minutes by default. */
   cron: string;
@@ -161,17 +168,20 @@ export interface WorkspaceConfig {
   lookbackPeriods: number;
   /** `settle_hours`: hours after a month's end at which its figures have settled and it can be closed; 48 by default. */
   settleHours: number;
-  /** `per_page`: records a page; 100 by default, which is the most. */
+  /** `per_page`: records per page; 100 by default, which is also the maximum. */
   perPage: number;
-  /** `concurrency`: requests of a run at a time; 8 by default. */
+  /** `concurrency`: maximum number of concurrent requests of a run; 8 by default. */
   concurrency: number;
-  /** `requests_per_second`: requests a second to one host name of the service; 50 by default. */
+  /** `requests_per_second`: requests per second to one host of the service; 50 by default. */
   requestsPerSecond: number;
   /** `consistency`: `auto` by default. */
   consistency: Consistency;
-  /** `suspicious_shrink`: a listing that lacks this part of the known records is not applied; 0.5 by default, 1: only an empty one. */
+  /**
+   * `suspicious_shrink`: a listing is not applied if this fraction of the known records is missing from it; 0.5 by
+   * default. 1 rejects only an empty listing.
+   */
   suspiciousShrink: number;
-  /** `run_minutes`: minutes after which a run is ended and tried again; 30 by default. */
+  /** `run_minutes`: minutes after which a run is aborted and tried again; 30 by default. */
   runMinutes: number;
   /** `max_records`: longest listing that is accepted, in records; 20,000,000 by default. */
   maxRecords: number;
@@ -179,13 +189,14 @@ export interface WorkspaceConfig {
   maxPages: number;
   /** `max_page_bytes`: largest page that is accepted, in decoded bytes; 4 MiB by default. */
   maxPageBytes: number;
-  /** `alerts`, with the `budgets` of the file that apply to this workspace. */
+  /** `alerts`, and the `budgets` that apply to this workspace. */
   alerts: AlertSettings;
 }
 
 /**
- * How a walk is proven complete: `twice` wants two walks in a row with one key set, `counted` repeats a walk only when
- * it shows a sign of movement, `auto` is `twice` up to 50 pages and `counted` beyond.
+ * How a run verifies that it read the whole listing. `twice`: two complete reads in a row must have the same keys.
+ * `counted`: the listing is read again only if a sign shows that it changed meanwhile. `auto`: `twice` for up to 50
+ * pages, else `counted`.
  */
 export type Consistency = 'auto' | 'twice' | 'counted';
 
@@ -197,49 +208,54 @@ interface ServiceKey {
 }
 
 interface SigningConfig {
-  /** `payload`: the text that is signed, with `{names}` of its parts. */
+  /** `payload`: the template of the signed text, with the names of request parts in braces. */
   payload: string;
-  /** `encoding`: of the signature; `hex` by default. */
+  /** `encoding`: encoding of the signature; `hex` by default. */
   encoding: 'hex' | 'base64' | 'base64url';
-  /** `valid_until`: form of the time at which a signature ends; `unix_seconds` by default. */
+  /** `valid_until`: format of the time at which a signature expires; `unix_seconds` by default. */
   validUntil: 'unix_seconds' | 'unix_millis' | 'iso8601';
-  /** `valid_for_seconds`: seconds that a signature is valid; 300 by default. */
+  /** `valid_for_seconds`: seconds for which a signature is valid; 300 by default. */
   validForSeconds: number;
 }
 
-/** Settings of the alert rules. A jump is `max(ratio * baseline, baseline + min_credits)`. */
+/** Settings of the alert rules. Usage above `max(ratio * baseline, baseline + min_credits)` is a jump. */
 export interface AlertRuleSettings {
-  /** `ratio`: factor above the baseline; 1.5 by default. */
+  /** `ratio`: multiple of the baseline; 1.5 by default. */
   ratio: number;
-  /** `min_credits`: credits; smaller changes raise no alert; 1000 by default. */
+  /** `min_credits`: a change of fewer credits raises no alert; 1000 by default. */
   minCredits: number;
   /** `baseline`: the month that usage is compared with; `previous` by default. */
   baseline: 'previous' | 'same_month_last_year';
-  /** `min_amount`: in the currency of the rate card, major units; smaller changes raise no alert; 0 by default. */
+  /**
+   * `min_amount`: a change that costs less raises no alert; in major units of the rate card's currency; 0 by default.
+   */
   minAmount: number;
-  /** `critical_share`: an increase of this part of the workspace's previous month is critical; 0.005 by default. */
+  /** `critical_share`: an increase of this fraction of the workspace's previous month is critical; 0.005 by default. */
   criticalShare: number;
-  /** `critical_amount`: replaces `critical_share`, in the currency of the rate card, major units; 0, the default: it does not. */
+  /**
+   * `critical_amount`: if above 0, an increase that costs this much is critical, instead of `critical_share`; in major
+   * units of the rate card's currency; 0 by default.
+   */
   criticalAmount: number;
-  /** `pace_min_fraction`: part of the month that must have passed before its pace is judged; 0.1 by default. */
+  /** `pace_min_fraction`: fraction of the month that must have passed before a forecast; 0.1 by default. */
   paceMinFraction: number;
 }
 
 export interface TenantAlertSettings {
   match: string;
   rules: AlertRuleSettings;
-  /** The settings that are given for the pattern itself. */
+  /** Only the settings that are written for this pattern; `rules` includes those of the workspace. */
   own: Partial<AlertRuleSettings>;
 }
 
 export interface AlertSettings extends AlertRuleSettings {
-  /** `tenants`: settings of tenants with a matching id; an exact id wins, then the longest pattern. */
+  /** `tenants`: settings for tenants that match a pattern. An exact id takes precedence, then the longest pattern. */
   tenants: TenantAlertSettings[];
   /** `budgets` of the file that apply to this workspace; absent: none. */
   budgets?: readonly Budget[];
 }
 
-/** The most that may be used in a month: by each tenant that matches, or by the workspace as a whole. */
+/** The limit for a month: of each tenant that matches the pattern, or of the workspace as a whole. */
 export interface Budget {
   /** `tenant`: a pattern of tenant ids; null: the workspace's total. */
   tenant: string | null;
@@ -247,12 +263,14 @@ export interface Budget {
   credits: bigint | null;
   /** `amount` and `currency`: the maximum cost of a tenant's credits by its rate card; absent for a budget in credits. */
   money?: { amountMinor: bigint; currency: string };
-  /** `at`: percentages of the budget that raise an alert, ascending, each once a month; 50, 80 and 100 by default. */
+  /**
+   * `at`: percentages of the budget, ascending; each raises an alert at most once a month; 50, 80 and 100 by default.
+   */
   at: readonly number[];
 }
 
 export interface S3Access {
-  /** `endpoint`: null for Amazon. */
+  /** `endpoint`: address of the S3 service; null for Amazon. */
   endpoint: string | null;
   region: string;
   /** `access_key_id` */
@@ -264,20 +282,20 @@ export interface S3Access {
   proxy: ProxyConfig | null;
 }
 
-/** `to`: a place in a bucket for files that leave this machine. */
+/** `to`: the bucket and prefix for files that are copied off this machine. */
 export interface S3Place {
   bucket: string;
-  /** Ends with a slash, unless it is empty. */
+  /** The start of each object's key. It ends with a slash, unless it is empty. */
   prefix: string;
   access: S3Access;
 }
 
 export interface BackupConfig {
-  /** `cron`: five fields; at 02:00 by default. */
+  /** `cron`: five fields; by default daily at 02:00. */
   cron: string;
   /** `timezone` at the top. */
   timezone: string;
-  /** `keep`: backups that are kept; 7 by default. */
+  /** `keep`: number of backups that are kept; 7 by default. */
   keep: number;
   /** `folder`: absolute path; `backups` beside the ledger by default. */
   folder: string;
@@ -286,15 +304,15 @@ export interface BackupConfig {
 }
 
 export interface PublishConfig {
-  /** `url`: of the Postgres server; may hold a password. */
+  /** `url`: address of the Postgres server; may contain a password. */
   url: string;
   /** `schema`: `usage_ledger` by default. */
   schema: string;
-  /** `tls`: `off` for this machine, else `verify`, by default. */
+  /** `tls`: by default `off` for a server on this machine, else `verify`. */
   tls: 'verify' | 'require' | 'off';
   /** `ca_file`: PEM certificates that are trusted instead of the public authorities; absent: the public ones. */
   ca?: string;
-  /** `stale_minutes`, in milliseconds: how late the copy may be before an alert; 30 min by default. */
+  /** `stale_minutes`, in milliseconds: an alert is raised if the copy is later than this; 30 min by default. */
   staleMs: number;
   /** `unready_when_stale`: whether /readyz fails while the copy is late; false by default. */
   unreadyWhenStale: boolean;
@@ -308,18 +326,18 @@ export type OutletConfig =
   | LagoOutletSettings;
 
 interface OutletSettings {
-  /** `name`: the ledger records sent events under it. */
+  /** `name`: the ledger records sent events under this name. */
   name: string;
   url: string;
   /** `workspaces`: ids; null: all. */
   workspaces: readonly string[] | null;
-  /** `customer`: how a tenant is named there: `tenant_id` (the default), `external_ref` or `label:NAME`. */
+  /** `customer`: a tenant's id in the billing system: `tenant_id` (the default), `external_ref` or `label:NAME`. */
   customer: string;
-  /** `send`: `credits` by default. */
+  /** `send`: what is sent; `credits` by default. */
   send: 'credits' | 'requests';
-  /** `from_period`: first month that is sent; null: `outlets start --from` gives it. */
+  /** `from_period`: first month that is sent; null: it is given with `outlets start --from`. */
   fromPeriod: string | null;
-  /** `allow_private`: whether the address may lie inside one's own network; false by default. */
+  /** `allow_private`: true if the address may be in a private network; false by default. */
   allowPrivate: boolean;
   /** `timeout_seconds`, in milliseconds; 30 s by default. */
   timeoutMs: number;
@@ -329,13 +347,13 @@ interface OutletSettings {
 
 interface WebhookOutletSettings extends OutletSettings {
   type: 'webhook';
-  /** `secrets`, or `secret`: each of them signs. */
+  /** `secrets`, or `secret`: each request is signed with each of them. */
   secrets: readonly string[];
-  /** `events_per_request`: the most; 100 by default. */
+  /** `events_per_request`: maximum number of events in a request; 100 by default. */
   eventsPerRequest: number;
-  /** `requests_per_second`: 20 by default. */
+  /** `requests_per_second`: maximum number of requests per second; 20 by default. */
   requestsPerSecond: number;
-  /** `remembers_hours`, in milliseconds: how long the receiver counts an id once only; 168 h by default. */
+  /** `remembers_hours`, in milliseconds: how long the receiver ignores a repeated event id; 168 h by default. */
   remembersMs: number;
 }
 
@@ -355,7 +373,7 @@ interface MetronomeOutletSettings extends MeterOutlet {
 
 interface OpenmeterOutletSettings extends Omit<MeterOutlet, 'token'> {
   type: 'openmeter';
-  /** `token`: null for a server that asks for none. */
+  /** `token`: null if the server requires none. */
   token: string | null;
 }
 
@@ -364,13 +382,16 @@ interface LagoOutletSettings extends MeterOutlet {
 }
 
 export interface ExportConfig {
-  /** `name`: its files are named after it. */
+  /** `name`: the files of the export are named after it. */
   name: string;
-  /** `view`: without `finance_`; `focus` is not a view of the ledger. */
+  /** `view`: name of the view, without `finance_`; `focus` is not a view of the ledger. */
   view: string;
   /** `format`: `csv` by default. */
   format: 'csv' | 'json' | 'ndjson' | 'xlsx' | 'parquet';
-  /** `cron`: five fields; at 06:00 by default; null: after a period has been closed (`after: close`). */
+  /**
+   * `cron`: five fields; by default daily at 06:00; null: the export is written after a period has been closed (`after:
+   * close`).
+   */
   cron: string | null;
   /** `timezone` at the top. */
   timezone: string;
@@ -382,17 +403,19 @@ export interface ExportConfig {
   folder: string;
   /** `to`: null: files stay on this machine. */
   to: S3Place | null;
-  /** `keep`: files that are kept; 30 by default. */
+  /** `keep`: number of files that are kept; 30 by default. */
   keep: number;
 }
 
 interface CloseConfig {
-  /** `max_change`: how much a month may differ from the previous one, in percent or as an amount; null: by anything. */
+  /**
+   * `max_change`: how much a month may differ from the previous one, in percent or as an amount; null: without limit.
+   */
   maxChange: { percent: number; amount?: never } | { percent?: never; amount: string } | null;
 }
 
 interface StatementConfig {
-  /** `number`: form of statement numbers, such as `2026-{seq:0000}`; null: statements have no numbers. */
+  /** `number`: template of statement numbers, such as `2026-{seq:0000}`; null: statements have no numbers. */
   number: string | null;
   /** `letterhead`: null: none. */
   letterhead: {

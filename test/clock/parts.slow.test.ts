@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { focus } from '../../src/config/schema/copies.ts';
+import { focusSchema } from '../../src/config/schema/copies.ts';
 import type { ExportConfig } from '../../src/config/types.ts';
 import { isoTime } from '../../src/core/clock.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -59,7 +59,7 @@ playTable([
         ...{ timezone: 'UTC', workspaceId: null, folder, to: null, keep: 2 },
       };
       const config = {
-        ...{ exports: [wanted], focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
+        ...{ exports: [wanted], focus: focusSchema.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
         workspaces: [{ id: 'ws-1' }] as never,
       };
       const rest = { closesAfter: () => [], reportHealth: async () => undefined, logger };

@@ -50,7 +50,7 @@ describe('a wrong configuration', () => {
       const { status, stderr } = spawnSync(process.execPath, args, {
         ...{ cwd: world.folder, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' },
       });
-      expect(stderr).toContain('cannot be read (it is no regular file)');
+      expect(stderr).toContain('cannot be read (it is not a regular file)');
       expect(status).toBe(2);
     },
   );

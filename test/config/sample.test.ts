@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { remedies, settingRemedy } from '../../src/config/reading/faults.ts';
+import { readRemedies, settingRemedy } from '../../src/config/reading/faults.ts';
 import { sampleConfig, sampleEnv, writeSamples } from '../../src/config/samples.ts';
 import { AppError } from '../../src/core/errors.ts';
 
@@ -112,10 +112,10 @@ test('what the sample shows in comments is valid as well', async () => {
 });
 
 test('every setting is in the sample and has a remedy of its own', () => {
-  const names = new Set([...remedies().keys()].map((path) => path.split('.').at(-1)?.replace('[]', '') ?? path));
+  const names = new Set([...readRemedies().keys()].map((path) => path.split('.').at(-1)?.replace('[]', '') ?? path));
   expect(names.size).toBeGreaterThan(25);
   for (const name of names) expect(sampleConfig(), name).toMatch(new RegExp(`^[ #-]*${name}:`, 'm'));
-  for (const [path, remedy] of remedies()) expect(remedy, path).toMatch(/^(Give|Write|Choose|List|Set|Use) /);
+  for (const [path, remedy] of readRemedies()) expect(remedy, path).toMatch(/^(Give|Write|Choose|List|Set|Use) /);
 });
 
 test('a remedy is that of its place, whatever the setting is called elsewhere', () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
+import { outletSchema } from '../../src/config/schema/outlets.ts';
 import { startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { Forwarder, receiverKind } from '../../src/outlets/forwarder.ts';

@@ -1,5 +1,5 @@
 import { secretsOf } from '../../src/config/reading/secrets.ts';
-import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
+import { outletSchema } from '../../src/config/schema/outlets.ts';
 import type { OutletConfig } from '../../src/config/types.ts';
 import { createRedactor } from '../../src/core/text/redact.ts';
 import { readOutlet, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';

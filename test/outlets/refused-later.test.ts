@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { outlet as outletSchema } from '../../src/config/schema/outlets.ts';
+import { outletSchema } from '../../src/config/schema/outlets.ts';
 import { recordRejections, settleEvents, startOutlet } from '../../src/ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../src/ledger/store/schema/identity.ts';
 import { Forwarder } from '../../src/outlets/forwarder.ts';

@@ -9,11 +9,12 @@ type Issue = z.core.$ZodIssue;
 const QUOTE_IT = 'Put the value in quotes, so that it is read as text';
 
 /**
- * Converts issues of the schema to faults that name the setting and the remedy but never the value, which may be a
+ * Converts issues of the schema to faults. Each names the setting and the remedy but never the value, which may be a
  * secret.
  */
 export function schemaFaults(issues: readonly Issue[], document: unknown): ConfigFault[] {
-  // If a number breaks two bounds, the setting's own is reported.
+  // A number may break both the setting's bounds and those of a safe integer. The setting's bounds come first and are
+  // reported.
   const ordered = issues.toSorted((a, b) => Number(isIntegerRange(a)) - Number(isIntegerRange(b)));
   return ordered.flatMap((issue) => {
     const path = formatPath(issue.path);
@@ -38,7 +39,10 @@ function isIntegerRange(issue: Issue): boolean {
   return (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int';
 }
 
-/** Reports an unknown key. A key without a space after its colon contains the value, which may be a secret. */
+/**
+ * Returns the fault of an unknown key. A key without a space after its colon also contains the value, which may be a
+ * secret.
+ */
 function unknownKey(key: string, at: readonly PropertyKey[], groupPath: string): ConfigFault {
   const [name = '', value] = key.split(/:(.*)/s, 2);
   if (value !== undefined) {
@@ -98,7 +102,7 @@ function valueKind(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'a group of settings';
 }
 
-/** Keeps the first fault of each path, sorted by path. */
+/** Keeps only the first fault of each path, and sorts them by path. */
 export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
   const byPath = new Map<string, ConfigFault>();
   for (const fault of faults) if (!byPath.has(fault.path)) byPath.set(fault.path, fault);
@@ -107,7 +111,7 @@ export function tidyFaults(faults: readonly ConfigFault[]): ConfigFault[] {
 
 function suggestKey(key: string, groupPath: string): string {
   const group = groupPath.replace(/\[\d+\]/g, '[]');
-  const paths = [...remedies().keys()];
+  const paths = [...readRemedies().keys()];
   const siblings = paths.filter((path) => parentOf(path) === group).map(lastOf);
   const suggestion = closest(key, siblings);
   if (suggestion !== undefined) return `Did you mean ${suggestion}?`;
@@ -127,13 +131,13 @@ function lastOf(path: string): string {
 /** Returns the remedy for the setting at a path such as `workspaces[0].cron`: its description in the schema. */
 export function settingRemedy(path: string): string {
   const place = settingPlace(path);
-  const known = remedies();
+  const known = readRemedies();
   const remedy = known.get(place) ?? known.get(place.replace(/\[\]$/, ''));
   return remedy ?? 'Compare it with the sample that `usage-ledger init` writes';
 }
 
 export function isSetting(path: string): boolean {
-  return remedies().has(settingPlace(path));
+  return readRemedies().has(settingPlace(path));
 }
 
 /** Replaces list indexes by `[]`. */
@@ -141,8 +145,8 @@ function settingPlace(path: string): string {
   return path.replace(/\[\d+\]/g, '[]');
 }
 
-/** Returns the remedies of all settings and groups by path, such as `workspaces[].signing.payload`. */
-export function remedies(): Map<string, string | null> {
+/** Returns the remedies of all settings and groups by their path, such as `workspaces[].signing.payload`. */
+export function readRemedies(): Map<string, string | null> {
   return new Map(remediesWithin(fileSchema, ''));
 }
 

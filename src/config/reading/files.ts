@@ -7,27 +7,27 @@ import { isSetting, settingRemedy } from './faults.ts';
 import {
   type FoundSecret,
   readRegularFile,
-  SOURCES,
+  SECRET_SOURCE_REMEDIES,
   secretInFile,
   secretOfCommand,
-  sourceOf,
+  secretSourceOf,
 } from './secret-sources.ts';
 
 export interface Files {
   value: unknown;
   faults: ConfigFault[];
-  /** Paths of secrets that could not be read; no other faults are reported for them. */
+  /** Paths of secrets that could not be read. Further faults at these paths are not reported. */
   unreadSecrets: string[];
 }
 
 /**
- * Replaces references in a document by their content: secrets from files and commands, and certificates for `ca_file`.
- * Relative paths start at `folder`.
+ * Replaces references in a document by what they refer to: secrets in files or from commands, and the certificates of
+ * `ca_file`. Relative paths start at `folder`.
  */
 export async function readFiles(document: unknown, folder: string): Promise<Files> {
   const faults: ConfigFault[] = [];
   const unreadSecrets: string[] = [];
-  /** Each command runs once, even if many workspaces name it. */
+  /** The results by command: a command that many workspaces name runs only once. */
   const commandResults = new Map<string, FoundSecret>();
   const findSecret = async (source: 'file' | 'command', given: unknown): Promise<FoundSecret> => {
     if (source === 'file') {
@@ -50,7 +50,7 @@ export async function readFiles(document: unknown, folder: string): Promise<File
     const group = Object.fromEntries(entries);
     const pathOf = (key: string) => formatPath([...path, key]);
     for (const [key, given] of Object.entries(group)) {
-      const taken = sourceOf(key, path);
+      const taken = secretSourceOf(key, path);
       if (taken === null || !isSetting(pathOf(taken.name))) continue;
       const { name, source } = taken;
       delete group[key];
@@ -61,7 +61,7 @@ export async function readFiles(document: unknown, folder: string): Promise<File
         faults.push({ path: pathOf(key), message, hint: 'Keep one of the two' });
       } else if ('text' in found) group[name] = found.text;
       else {
-        faults.push({ path: pathOf(key), message: found.mistake, hint: SOURCES[source] });
+        faults.push({ path: pathOf(key), message: found.mistake, hint: SECRET_SOURCE_REMEDIES[source] });
         unreadSecrets.push(pathOf(name));
       }
     }
@@ -77,7 +77,7 @@ export async function readFiles(document: unknown, folder: string): Promise<File
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Returns all PEM certificates of a file. */
+/** Returns all PEM certificates of a file, joined. */
 function readCertificates(file: string): FoundSecret {
   try {
     const certificates = readRegularFile(file, 'latin1').match(CERTIFICATE) ?? [];
@@ -100,15 +100,15 @@ function areCertificates(certificates: readonly string[]): boolean {
 }
 
 /**
- * Replaces a value with an unresolved variable. As it is not text, the schema rejects it at the path that already has a
- * fault; as it is not undefined, the setting is not reported as missing.
+ * Takes the place of a text whose variable is not set. It is not a text, so the schema rejects it at its path, where
+ * the missing variable has already been reported. It is not undefined, so the setting is not reported as missing.
  */
 const UNRESOLVED = Symbol('unresolved');
 
 export interface Interpolated {
   value: unknown;
   faults: ConfigFault[];
-  /** Settings that are empty because their variables are. */
+  /** Settings that are empty because their environment variables are empty. */
   emptied: EmptiedSetting[];
 }
 

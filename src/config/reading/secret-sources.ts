@@ -5,7 +5,7 @@ import { formatPath, type Path } from '../../core/text/path.ts';
 import { readFaultText } from '../../core/text/words.ts';
 import { secretRule } from '../rules.ts';
 
-/** Settings that are secret or may be. Each can be replaced by `NAME_file` or `NAME_command`. */
+/** Settings that contain a secret, always or sometimes. Each can be replaced by `NAME_file` or `NAME_command`. */
 export const SECRETS: readonly string[] = [
   'secret_key',
   'access_key_id',
@@ -19,18 +19,18 @@ export const SECRETS: readonly string[] = [
   'redis_url',
 ];
 
-/** Remedies for settings that replace a secret, by the end of their names. */
-export const SOURCES = {
-  file: 'Give the path of a readable file that holds nothing but the secret; relative to this file',
+/** Remedies for `NAME_file` and `NAME_command`, the settings that replace a secret. */
+export const SECRET_SOURCE_REMEDIES = {
+  file: 'Give the path of a readable file that contains only the secret; relative paths start at the folder of this file',
   command: 'List the program and its arguments, such as [vault, read, -field=key, secret/usage]',
 } as const;
-type SecretSource = keyof typeof SOURCES;
+type SecretSource = keyof typeof SECRET_SOURCE_REMEDIES;
 
 /**
- * Returns the secret that a setting replaces, and its source; null for any other setting. `http.token_file` is a file
- * that the daemon creates.
+ * Returns the name of the secret that a setting such as `token_file` replaces, and its source; null for any other
+ * setting. `http.token_file` is not such a setting: the daemon creates that file.
  */
-export function sourceOf(key: string, path: Path): { name: string; source: SecretSource } | null {
+export function secretSourceOf(key: string, path: Path): { name: string; source: SecretSource } | null {
   const [, name = '', source] = /^(.*)_(file|command)$/.exec(key) ?? [];
   if (!SECRETS.includes(name) || formatPath([...path, key]) === 'http.token_file') return null;
   return { name, source: source as SecretSource };
@@ -38,13 +38,13 @@ export function sourceOf(key: string, path: Path): { name: string; source: Secre
 
 export type FoundSecret = { text: string } | { mistake: string };
 
-/** Time limit of a command, because a start or a reload waits for it. */
+/** A command may run this long. A start or a reload of the daemon waits for it. */
 const COMMAND_TIMEOUT_MS = 10_000;
 const MAX_OUTPUT_BYTES = 64 * 1024;
 
 /**
- * Reads a secret from a file, without the final line break. A fault shows neither path nor content, because people put
- * the secret there by mistake.
+ * Reads a secret from a file, without the final line break. A mistake contains neither path nor content: people
+ * sometimes write the secret itself where the path belongs.
  */
 export function secretInFile(file: string): FoundSecret {
   try {
@@ -55,15 +55,15 @@ export function secretInFile(file: string): FoundSecret {
 }
 
 /**
- * Runs a command and returns its output without the final line break. Faults show neither its output nor its error
- * messages.
+ * Runs a command and returns its output without the final line break. A mistake contains neither its output nor its
+ * error messages.
  */
 export async function secretOfCommand(command: unknown, cwd: string): Promise<FoundSecret> {
   if (!isCommand(command)) return { mistake: 'must be a list of texts: a program and its arguments' };
   const [program = '', ...args] = command;
   const { execFile } = await import('node:child_process');
   try {
-    // A hanging command may ignore a milder signal.
+    // A hanging command may ignore a milder signal than SIGKILL.
     const limits = { timeout: COMMAND_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES } as const;
     const answer = promisify(execFile)(program, args, { cwd, ...limits });
     answer.child.stdin?.end();
@@ -95,10 +95,11 @@ function errnoOf(error: unknown): string {
 }
 
 /**
- * Reads a settings file, without a UTF-8 byte order mark. Pipes and devices are rejected, because reading them could
- * block forever.
+ * Reads a regular file, without a UTF-8 byte order mark. Throws for pipes and devices, because reading them could block
+ * forever.
  */
 export function readRegularFile(file: string, encoding: 'utf8' | 'latin1' = 'utf8'): string {
-  if (!statSync(file).isFile()) throw Object.assign(new Error(`${file} is no file`), { code: 'it is no regular file' });
+  if (!statSync(file).isFile())
+    throw Object.assign(new Error(`${file} is not a regular file`), { code: 'it is not a regular file' });
   return readFileSync(file, encoding).replace(/^\uFEFF/, '');
 }

@@ -4,12 +4,12 @@ import type { Config, OutletConfig } from '../types.ts';
 
 /** A secret value and the setting that it comes from. */
 export interface Secret {
-  /** The name of the setting with its workspace, channel or outlet: `secret_key of workspace ws-1`. */
+  /** The setting and the workspace, channel or outlet that it belongs to: `secret_key of workspace ws-1`. */
   setting: string;
   value: string;
 }
 
-/** Returns every secret value of a configuration once, for the redactor; none is empty. */
+/** Returns every secret value of a configuration once, for the redactor. None of them is empty. */
 export function secretsOf(config: Config): string[] {
   return [...new Set(namedSecrets(config).map(({ value }) => value))];
 }
@@ -50,7 +50,7 @@ function outletSecrets(outlet: OutletConfig): Secret[] {
   return [...signing, ...toSecrets(`url of outlet ${name}`, querySecrets(outlet.url))];
 }
 
-/** Shorter parts of an address, such as `true`, are not secrets: redacting them would spoil every log line. */
+/** Shorter parts of an address, such as `true`, do not count as secrets: redacting them would spoil every log line. */
 const MIN_URL_SECRET_LENGTH = 8;
 
 function channelSecrets(channel: ChannelConfig): Secret[] {
@@ -65,7 +65,7 @@ function channelSecrets(channel: ChannelConfig): Secret[] {
       ];
     case 'slack':
     case 'teams':
-      // The path authorizes a post.
+      // Whoever knows the path can post to the channel.
       return toSecrets(`url ${owner}`, [...pathSecrets(channel.url), ...querySecrets(channel.url)]);
     case 'pagerduty':
       return [
@@ -77,7 +77,7 @@ function channelSecrets(channel: ChannelConfig): Secret[] {
   }
 }
 
-/** Returns secrets with and without their prefix, because the key itself follows the prefix. */
+/** Returns each secret with and without its prefix `whsec_`, because the key itself is the part after the prefix. */
 function signingSecrets(secrets: readonly string[]): string[] {
   return secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]);
 }
@@ -87,7 +87,7 @@ function pathSecrets(url: string): string[] {
   return [pathname, pathname.split('/').at(-1) ?? ''].filter((part) => part.length >= MIN_URL_SECRET_LENGTH);
 }
 
-/** Returns each query value, encoded and decoded. */
+/** Returns each value of the address's query, percent-encoded and decoded. */
 function querySecrets(url: string): string[] {
   const { search, searchParams } = new URL(url);
   const pairs = search.slice(1).split('&');
@@ -95,7 +95,10 @@ function querySecrets(url: string): string[] {
   return [...written, ...searchParams.values()].filter((value) => value.length >= MIN_URL_SECRET_LENGTH);
 }
 
-/** `URL` cannot read the password of a socket address, which may precede a path without a host. */
+/**
+ * Returns the password in a Redis address, percent-encoded and decoded. Our own parser reads a socket address, because
+ * `URL` finds no password in an address without a host.
+ */
 function redisPasswords(address: string | null): string[] {
   const parsed = address === null ? '' : parseRedisAddress(address);
   if (typeof parsed === 'string' || parsed.kind === 'url') return urlPasswords(address);

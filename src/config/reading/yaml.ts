@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument, type YAMLError } from 'yaml';
 import type { ConfigFault } from '../../core/errors.ts';
 
-/** Maximum of expanded aliases, so that a few lines cannot grow to gigabytes. */
+/** At most this many aliases are expanded, so that a few lines cannot grow to gigabytes. */
 const MAX_ALIASES = 100;
 
 export type ParsedYaml = { value: unknown; faults?: never } | { faults: ConfigFault[] };
@@ -19,7 +19,7 @@ export function parseYaml(text: string, name: string): ParsedYaml {
     logLevel: 'error',
   });
   const problems = [...document.errors, ...document.warnings];
-  // Report a tab alone: further problems follow from it.
+  // If a tab indents a line, report only that: other problems follow from it.
   const tab = problems.find(({ code }) => code === 'TAB_AS_INDENT');
   const reported = tab === undefined ? problems : [tab];
   if (reported.length > 0) return { faults: reported.map((problem) => syntaxFault(problem, lines, name)) };
@@ -52,7 +52,7 @@ const YAML_PROBLEMS: Readonly<Partial<Record<YAMLError['code'], readonly [messag
   BAD_SCALAR_START: ['begins with a character that has a meaning in YAML', QUOTES],
   TAG_RESOLVE_FAILED: ['begins with !, which names a type that is not known here', QUOTES],
   BAD_ALIAS: ['begins with * or & and is not a valid name', QUOTES],
-  BAD_DQ_ESCAPE: ['has a backslash that is no escape', 'Use single quotes, or write the backslash twice'],
+  BAD_DQ_ESCAPE: ['has a backslash that does not begin an escape', 'Use single quotes, or write the backslash twice'],
   MISSING_CHAR: ['lacks a closing quote, bracket or colon', 'Close what this line or one before it opens'],
   MULTIPLE_DOCS: ['begins a second document', 'Remove the line of three hyphens'],
 };

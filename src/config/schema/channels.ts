@@ -8,45 +8,50 @@ import { channelAddressRule, hostRule, hoursRule, mailboxRule, weekdaysRule } fr
 import {
   caFile,
   camelCased,
+  nonEmptyList,
   nullable,
-  obeys,
   partial,
   type ReportFault,
   refineAll,
   secret,
-  some,
   timezone,
   timezoneRemedy,
+  withRule,
 } from './kinds.ts';
 
 const TYPE_REMEDY = 'Set `type:` to the kind of receiver, such as slack';
 
-const webAddress = obeys(nonEmptyString, channelAddressRule).describe(
+const webAddress = withRule(nonEmptyString, channelAddressRule).describe(
   'Give the https:// address that takes the alerts; http:// is for this machine only',
 );
-const mailbox = obeys(nonEmptyString, mailboxRule);
+const mailbox = withRule(nonEmptyString, mailboxRule);
 
 const exceptions = z.strictObject({
-  rules: setting(some(z.enum(RULES)), 'List the rules that this channel does not receive, or remove the line'),
+  rules: setting(nonEmptyList(z.enum(RULES)), 'List the rules that this channel does not receive, or remove the line'),
   workspaces: setting(
-    some(nonEmptyString),
-    'List the workspaces that are exceptions out, such as test-*, or remove the line',
+    nonEmptyList(nonEmptyString),
+    'List the workspaces whose alerts this channel does not receive, such as test-*, or remove the line',
   ),
   tenants: setting(
-    some(nonEmptyString),
-    'List the tenants that are exceptions out, such as acme or trial-*, or remove the line',
+    nonEmptyList(nonEmptyString),
+    'List the tenants whose alerts this channel does not receive, such as acme or trial-*, or remove the line',
   ),
 });
 
 const routeSettings = {
-  severities: setting(some(z.enum(SEVERITIES)), 'List warning, critical, or remove the line for both', [...SEVERITIES]),
+  severities: setting(nonEmptyList(z.enum(SEVERITIES)), 'List warning, critical, or remove the line for both', [
+    ...SEVERITIES,
+  ]),
   rules: setting(
-    some(z.enum(RULES)),
+    nonEmptyList(z.enum(RULES)),
     'List the rules that this channel receives, such as jump and budget, or remove the line for all',
     [...RULES],
   ),
-  workspaces: setting(some(nonEmptyString), 'List workspaces, such as ws-1 or eu-*, or remove the line for all'),
-  tenants: setting(some(nonEmptyString), 'List tenants, such as acme or trial-*, or remove the line for all'),
+  workspaces: setting(
+    nonEmptyList(nonEmptyString),
+    'List workspaces, such as ws-1 or eu-*, or remove the line for all',
+  ),
+  tenants: setting(nonEmptyList(nonEmptyString), 'List tenants, such as acme or trial-*, or remove the line for all'),
   not: setting(
     exceptions,
     'List the exceptions of this channel below `not:`: rules, workspaces or tenants, each a list',
@@ -62,17 +67,18 @@ const routeSettings = {
   ),
   remind_after_hours: setting(integerBetween(1, 720), 'Give hours from 1 to 720, or remove the line for no reminders'),
   remind_weekdays: setting(
-    obeys(nonEmptyString, weekdaysRule),
+    withRule(nonEmptyString, weekdaysRule),
     'Give the days of reminders, such as mon-fri or sat,sun, or remove the line for every day',
   ),
   remind_hours: setting(
-    obeys(nonEmptyString, hoursRule),
+    withRule(nonEmptyString, hoursRule),
     "Give the hours of reminders, such as '08:00-18:00', or remove the line for all hours",
   ),
 };
 
 export const routeSchema = z.object(routeSettings).transform(({ remind_after_hours: hours, rules, ...settings }) => {
-  // Tenants may read a channel that is limited to them, so it gets their margin only if `rules` names it.
+  // The tenants themselves may read a channel that is limited to them, so it gets alerts about their margin only if
+  // `rules` names `margin`.
   const isAll = rules.length === RULES.length && settings.tenants !== undefined;
   return camelCased({
     ...settings,
@@ -103,7 +109,10 @@ const webhookChannel = z.strictObject({
   ...outbound,
   url: webAddress,
   secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
-  secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
+  secrets: setting(
+    nonEmptyList(secret),
+    'List the new secret and the old one, best as variables; each message is signed with both',
+  ),
 });
 
 const slack = z.strictObject({ type: z.literal('slack').describe(TYPE_REMEDY), ...outbound, url: webAddress });
@@ -114,7 +123,7 @@ const pagerduty = z.strictObject({
   type: z.literal('pagerduty').describe(TYPE_REMEDY),
   ...outbound,
   url: setting(
-    obeys(nonEmptyString, channelAddressRule),
+    withRule(nonEmptyString, channelAddressRule),
     'Give the address that takes the events, such as https://events.eu.pagerduty.com/v2/enqueue, or remove the line',
     'https://events.pagerduty.com/v2/enqueue',
   ),
@@ -124,7 +133,7 @@ const pagerduty = z.strictObject({
 const email = z.strictObject({
   type: z.literal('email').describe(TYPE_REMEDY),
   ...outbound,
-  host: obeys(nonEmptyString, hostRule).describe(
+  host: withRule(nonEmptyString, hostRule).describe(
     'Give the name of the mail server, such as smtp.example.com, without its port',
   ),
   port: setting(integerBetween(1, 65_535), 'Give the port of the mail server, such as 587 or 465'),
@@ -133,7 +142,7 @@ const email = z.strictObject({
   user: setting(nonEmptyString, 'Give the user name for the mail server, or remove user and password'),
   password: setting(secret, 'Give the password for the mail server, best as a variable, or remove user and password'),
   from: mailbox.describe('Give the sender as name@host or as Name <name@host>'),
-  to: some(mailbox).describe('List the recipients below `to:`, each as `- name@host`'),
+  to: nonEmptyList(mailbox).describe('List the recipients below `to:`, each as `- name@host`'),
 });
 
 const heartbeat = z.strictObject({
@@ -154,7 +163,10 @@ const channel = z.discriminatedUnion('type', [
   refineAll(heartbeat, checkChannel),
 ]);
 
-/** Checks settings that depend on each other. Host names are checked when connecting; addresses are checked here. */
+/**
+ * Checks settings that depend on each other, and that a public IP address is not required. Host names are checked when
+ * the program connects.
+ */
 function checkChannel(channel: Record<PropertyKey, unknown>, report: ReportFault): void {
   const kind = nonPublicTarget(channel);
   if (kind !== null && channel.allow_private !== true) {
@@ -188,7 +200,7 @@ export function channelName({ type, name }: { type?: unknown; name?: unknown }, 
 const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
 
-export const channels = z.array(channel).transform((list) => ({
+export const channelsSchema = z.array(channel).transform((list) => ({
   channels: list.flatMap((given, index) =>
     given.type === 'heartbeat' ? [] : [resolveChannel(given, channelName(given, index))],
   ),
@@ -240,7 +252,7 @@ function resolveChannel(given: ChannelInFile, name: string) {
   };
 }
 
-/** Returns the route, or undefined if no setting of it is present: then the channel gets everything, at once. */
+/** Returns the route, or undefined if the channel has no setting of a route: it then gets all alerts, at once. */
 function routeOf(given: ChannelInFile): z.output<typeof routeSchema> | undefined {
   const isRouted = Object.keys(routeSettings).some((key) => given[key as keyof typeof routeSettings] !== undefined);
   return isRouted ? routeSchema.parse(given) : undefined;

@@ -2,26 +2,26 @@ import { z } from 'zod';
 import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { fileNameRule, isLocalPostgres, parseS3Url, postgresRule, prefixOf, s3Rule } from '../rules.ts';
 import { FINANCE_VIEWS } from './finance-views.ts';
-import { address, caFile, camelCased, cron, cronRemedy, nullable, obeys, refineAll, secret } from './kinds.ts';
+import { address, caFile, camelCased, cron, cronRemedy, nullable, refineAll, secret, withRule } from './kinds.ts';
 
-const KEEP = 'Give how many files stay, a whole number from 1 to 1000, such as 7';
+const KEEP = 'Give the number of files to keep, from 1 to 1000, such as 7';
 const folder = setting(nonEmptyString, 'Give the folder for the files, preferably on another disk, or remove the line');
 const to = nullable(
-  obeys(nonEmptyString, s3Rule).transform((text) => {
+  withRule(nonEmptyString, s3Rule).transform((text) => {
     const { bucket, key } = parseS3Url(text) ?? { bucket: '', key: '' };
     return { bucket, prefix: prefixOf(key) };
   }),
   'Give a place such as s3://bucket/prefix, or remove the line to keep the files in `folder:`',
 );
 
-export const backup = z.strictObject({
+export const backupSchema = z.strictObject({
   cron: setting(cron, cronRemedy('0 2 * * *'), '0 2 * * *'),
   keep: setting(integerBetween(1, 1000), KEEP, 7),
   folder,
   to,
 });
 
-export const s3 = refineAll(
+export const s3Schema = refineAll(
   z.strictObject({
     endpoint: nullable(address, 'Give the https:// address of the service, or remove the line for Amazon'),
     region: nonEmptyString.describe(
@@ -41,9 +41,9 @@ export const s3 = refineAll(
   ca,
 }));
 
-export const publish = refineAll(
+export const publishSchema = refineAll(
   z.strictObject({
-    url: obeys(nonEmptyString, postgresRule).describe(
+    url: withRule(nonEmptyString, postgresRule).describe(
       'Give an address such as postgres://ledger@db.example.com:5432/finance, with the password as a variable',
     ),
     schema: setting(
@@ -63,7 +63,7 @@ export const publish = refineAll(
     ),
     unready_when_stale: setting(flag, 'Write true to have /readyz fail when the copy in Postgres is late', false),
   }),
-  // Without TLS, the password and every figure of the ledger would be exposed to the network.
+  // Without TLS, the password and every figure of the ledger could be read in the network.
   ({ url, tls }, report) => {
     if (tls !== 'off' || typeof url !== 'string' || postgresRule(url) !== null || isLocalPostgres(url)) return;
     const hint = 'Remove the line, or write `tls: require` for a server with a self-signed certificate';
@@ -78,9 +78,11 @@ export const publish = refineAll(
   }),
 );
 
-export const exportFile = refineAll(
+export const exportSchema = refineAll(
   z.strictObject({
-    name: obeys(nonEmptyString, fileNameRule).describe('Give a name for the files, of small letters, digits, - and _'),
+    name: withRule(nonEmptyString, fileNameRule).describe(
+      'Give a name for the files, of small letters, digits, - and _',
+    ),
     view: z
       .enum([...FINANCE_VIEWS, ...FINANCE_VIEWS.map((view) => `finance_${view}` as const), 'focus'])
       .describe('Give a view of the ledger such as usage or charges, or focus'),
@@ -103,17 +105,17 @@ export const exportFile = refineAll(
   const view = named.replace(/^finance_/, '');
   return {
     ...settings,
-    /** The view without `finance_`; `focus` is not a view of the ledger. */
+    /** The view, without its prefix `finance_`. `focus` is not a view of the ledger. */
     view,
-    /** Five-field cron expression; null: after a period has been closed. */
+    /** A cron expression of five fields; null if the export is written after a period has been closed. */
     cron: after === 'close' ? null : (cron ?? '0 6 * * *'),
-    /** The month of a scheduled export; null: all months of the view. */
+    /** The month that a scheduled export covers; null for all months of the view. */
     period: period ?? (view === 'focus' ? ('previous' as const) : null),
   };
 });
 
-/** Names in FOCUS files; null: the workspace's name. */
-export const focus = z
+/** Names in FOCUS files. Where a name is null, the workspace's name is used. */
+export const focusSchema = z
   .strictObject({
     issuer: nullable(nonEmptyString, 'Give the name of the company that bills'),
     publisher: nullable(nonEmptyString, 'Give the name of the company that runs the service'),

@@ -7,30 +7,30 @@ import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/s
 import { UTC } from '../../core/time-zone.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { proxyRule, type Rule, redisRule } from '../rules.ts';
-import { channelName, channels } from './channels.ts';
-import { backup, exportFile, focus, publish, s3 } from './copies.ts';
+import { channelName, channelsSchema } from './channels.ts';
+import { backupSchema, exportSchema, focusSchema, publishSchema, s3Schema } from './copies.ts';
 import {
   address,
   camelCased,
+  nonEmptyList,
   nullable,
-  obeys,
   READ_ONCE,
   type ReportFault,
   refineAll,
   reportDuplicates,
   secret,
-  some,
   timezone,
   timezoneRemedy,
+  withRule,
 } from './kinds.ts';
-import { outlet } from './outlets.ts';
-import { checkSignIn, oidc, proxySignIn, proxySignInOf } from './sign-in.ts';
+import { outletSchema } from './outlets.ts';
+import { checkSignIn, oidcSchema, proxySignInOf, proxySignInSchema } from './sign-in.ts';
 import { defaultsInFile, settingsOf, workspaceInFile, workspaceSchema } from './workspace-settings.ts';
 
 const ledger = z.strictObject({
   path: setting(nonEmptyString, 'Give the path of the ledger file, such as ./data/ledger.db', 'data/ledger.db'),
-  // The default covers a year and the time to review it: certificates of runs without a change, failed runs, sent
-  // notifications.
+  // The default keeps certificates of runs without a change, failed runs and sent notifications for a year and the time
+  // to review it.
   retention_days: setting(integerBetween(30, 36_500), 'Give a whole number of days from 30 to 36500', 400),
   checkpoint_key_file: setting(
     nonEmptyString,
@@ -39,7 +39,7 @@ const ledger = z.strictObject({
   reader_group: setting(nonEmptyString, 'Give the name of a group, or its number in quotes, or remove the line'),
 });
 
-/** A shorter token could be guessed from another machine. */
+/** The minimum number of characters: a shorter token could be guessed from another machine. */
 const MIN_TOKEN_LENGTH = 24;
 const apiTokenRule: Rule = (text) =>
   text.length >= MIN_TOKEN_LENGTH ? null : `is shorter than ${MIN_TOKEN_LENGTH} characters`;
@@ -47,17 +47,19 @@ const tokenNameRule: Rule = (text) =>
   /^[\w.@-]{1,80}$/.test(text) ? null : 'has other characters than letters, digits and . _ @ -';
 
 const apiToken = z.strictObject({
-  name: obeys(nonEmptyString, tokenNameRule).describe('Give a name, such as dashboard: changes are recorded under it'),
+  name: withRule(nonEmptyString, tokenNameRule).describe(
+    'Give a name, such as dashboard: changes are recorded under it',
+  ),
   role: z
     .enum(ROLES)
     .describe('Choose read, operate (acknowledge alerts, sync) or finance (close months, apply prices)'),
-  token: obeys(secret, apiTokenRule).describe(
+  token: withRule(secret, apiTokenRule).describe(
     `Give a random text of ${MIN_TOKEN_LENGTH} characters or more, as a variable, token_file or token_command`,
   ),
   mcp: z
     .enum(['read', 'write'])
     .optional()
-    .describe('Write `write` to let an assistant change what the role allows, or remove the line: it only reads'),
+    .describe('Write `write` to let an assistant change what the role allows, or remove the line to let it only read'),
 });
 
 const http = refineAll(
@@ -78,9 +80,12 @@ const http = refineAll(
       'Write open to let Prometheus read /metrics without the token, or remove the line',
       'token',
     ),
-    oidc: nullable(oidc, 'Write `oidc:` with indented `issuer:`, `client_id:` and `roles:` below it, or remove it'),
+    oidc: nullable(
+      oidcSchema,
+      'Write `oidc:` with indented `issuer:`, `client_id:` and `roles:` below it, or remove it',
+    ),
     proxy_sign_in: nullable(
-      proxySignIn,
+      proxySignInSchema,
       'Write `proxy_sign_in:` with indented `user_header:` and `roles:` below it, or remove it',
     ),
   }),
@@ -122,7 +127,11 @@ const budgetSettings = refineAll(
     ),
     amount: setting(z.string().regex(/^\d{1,12}(\.\d{1,4})?$/), "Give an amount as text, such as '500.00'"),
     currency: setting(z.string().refine(isCurrency), 'Give the currency of `amount:` by its code, such as EUR'),
-    at: setting(some(integerBetween(1, 1000)), 'Give percents of the budget, such as [50, 80, 100]', [50, 80, 100]),
+    at: setting(
+      nonEmptyList(integerBetween(1, 1000)),
+      'Give percents of the budget, such as [50, 80, 100]',
+      [50, 80, 100],
+    ),
   }),
   ({ tenant, credits, amount, currency }, report) => {
     if ((credits === undefined) === (amount === undefined)) {
@@ -146,14 +155,14 @@ const budgetSettings = refineAll(
     credits: credits === undefined ? null : BigInt(credits),
     /** The limit in money; undefined for a budget in credits. */
     money: amountMinor === null || currency === undefined ? undefined : { amountMinor, currency },
-    /** Percentages of the budget that raise an alert, ascending, each once a month. */
+    /** Percentages of the budget, ascending. Each raises an alert at most once a month. */
     at: [...at].sort((a, b) => a - b),
   });
 });
 
 const alertsSection = z
   .strictObject({
-    channels: channels
+    channels: channelsSchema
       .prefault([])
       .describe(
         'List the channels below `channels:`, each beginning with `- type:` log, webhook, slack, teams, pagerduty, email or heartbeat',
@@ -169,7 +178,7 @@ const close = z
     ),
   })
   .transform(({ max_change: text }) => ({
-    /** Maximum change from the previous month; null: any change. */
+    /** The maximum change from the previous month; null for any change. */
     maxChange: text === null ? null : text.endsWith('%') ? { percent: Number.parseFloat(text) } : { amount: text },
   }));
 
@@ -192,31 +201,37 @@ const statement = z.strictObject({
 const settings = z.strictObject({
   ledger: ledger.prefault({}).describe('Write `ledger:` with indented `path:`, such as ./data/ledger.db, below it'),
   redis_url: setting(
-    obeys(z.string().trim(), redisRule),
+    withRule(z.string().trim(), redisRule),
     'Give an address such as redis://127.0.0.1:6379 or unix:///run/redis/redis.sock, or leave it empty for a private server',
   ),
   http: http.prefault({}).describe('Write `http:` with indented `host:`, `port:` and `token:` below it'),
   redis_allow_plain: setting(flag, 'Write true if the network to Redis is private, or remove the line'),
   timezone: setting(timezone, timezoneRemedy('UTC'), UTC),
   proxy: setting(
-    obeys(z.string().trim(), proxyRule),
+    withRule(z.string().trim(), proxyRule),
     'Give an address such as http://proxy.example.com:3128, none for no proxy, or remove the line',
   ),
   workers: setting(integerBetween(1, 1000), 'Give a whole number from 1 to 1000, such as 64', 64),
   log_level: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-    'Choose info unless you are looking for a fault, then debug',
+    'Choose info, or debug to look for a fault',
     'info',
   ),
   defaults: setting(defaultsInFile, 'Write `defaults:` with indented settings below it'),
-  workspaces: some(workspaceInFile).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
+  workspaces: nonEmptyList(workspaceInFile).describe('List at least one workspace: `- id: ...` below `workspaces:`'),
   alerts: alertsSection.prefault({}).describe('Write `alerts:` with indented `channels:` below it'),
   budgets: setting(z.array(budgetSettings), 'Write a list with `credits:` in each item, or remove it', []),
-  s3: nullable(s3, 'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it'),
-  backup: nullable(backup, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
-  publish: nullable(publish, 'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere'),
-  exports: setting(z.array(exportFile), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
-  outlets: setting(z.array(outlet), 'List billing systems: `- name: ...` with `type:` and its address', []),
+  s3: nullable(
+    s3Schema,
+    'Write `s3:` with `region:`, `access_key_id:` and `secret_access_key:` below it, or remove it',
+  ),
+  backup: nullable(backupSchema, 'Write `backup:` with indented `cron:`, `keep:` and `folder:` below it, or remove it'),
+  publish: nullable(
+    publishSchema,
+    'Write `publish:` with an indented `url:` below it, or remove it to publish nowhere',
+  ),
+  exports: setting(z.array(exportSchema), 'List exports: `- name: ...` with `view:` and `cron:` or `after: close`', []),
+  outlets: setting(z.array(outletSchema), 'List billing systems: `- name: ...` with `type:` and its address', []),
   rates: nullable(rateCardsSchema, 'List rate cards below `rates:`, each beginning with `- name:`, or remove it'),
   costs: nullable(
     rateCardsSchema,
@@ -226,12 +241,15 @@ const settings = z.strictObject({
   statement: statement
     .prefault({})
     .describe('Write `statement:` with indented `number:` or `letterhead:` below it, or remove it'),
-  focus: focus.prefault({}).describe('Write `focus:` with indented `issuer:` and `publisher:` below it, or remove it'),
+  focus: focusSchema
+    .prefault({})
+    .describe('Write `focus:` with indented `issuer:` and `publisher:` below it, or remove it'),
 });
 
 /**
- * The schema of `usage-ledger.yml`, the single source of each setting's type, default and remedy (its description), and
- * of rules across settings. These run even if single settings are invalid, so that all faults are reported together.
+ * The schema of `usage-ledger.yml`: the single source of each setting's type, default and remedy (its description), and
+ * of checks that span several settings. Such checks run even if some settings are invalid, so that all faults are
+ * reported together.
  */
 export const fileSchema = refineAll(settings, (document, report) => {
   checkRedisEncryption(document, report);
@@ -253,7 +271,10 @@ export const fileSchema = refineAll(settings, (document, report) => {
 
 export type FileConfig = z.output<typeof fileSchema>;
 
-/** Rejects an unencrypted connection to another machine, which would expose the password and the queue. */
+/**
+ * Rejects an unencrypted connection to a Redis on another machine, which would show the password and the queue to the
+ * network.
+ */
 function checkRedisEncryption(
   { redis_url, redis_allow_plain }: Record<PropertyKey, unknown>,
   report: ReportFault,
@@ -297,7 +318,7 @@ function checkWorkspaces({ workspaces, defaults, ...others }: Record<PropertyKey
       checkKeys([workspace, defaults], (...fault) => report(['workspaces', index, 'keys'], ...fault));
     for (const { path } of workspaceSchema.safeParse(merged, READ_ONCE).error?.issues ?? []) {
       const key = String(path[0]);
-      // The file's own schema reports a missing id.
+      // The schema of the file reports a missing id.
       const isReportedHere = key !== 'id' && !(merged.keys !== undefined && ONE_KEY.includes(key));
       if (isReportedHere && merged[key] === undefined) report(['workspaces', index, key], 'is missing');
     }

@@ -1,5 +1,6 @@
 /**
- * The ledger views that form the public contract, without the prefix `finance_`. A test compares them with the ledger.
+ * The ledger views that are a public contract, without their prefix `finance_`. A test compares this list with the
+ * ledger.
  */
 export const FINANCE_VIEWS = [
   ...([

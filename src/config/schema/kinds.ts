@@ -3,37 +3,41 @@ import { asMapping, formatPath, type Path } from '../../core/text/path.ts';
 import { nonEmptyString, setting, withDescription } from '../../core/text/setting-kinds.ts';
 import { addressRule, cronRule, type Rule, secretRule, timezoneRule } from '../rules.ts';
 
-/** For schemas that are used once: compiling one takes longer than interpreting it. */
+/** Options for parsing with a schema that is used once: compiling it would take longer than interpreting it. */
 export const READ_ONCE = { jitless: true } as const;
 
-export function obeys<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
+/** Adds a rule to a schema of a text. The rule's problem becomes the message. */
+export function withRule<Schema extends z.ZodType<string>>(schema: Schema, rule: Rule) {
   return schema.superRefine((text, context) => {
     const mistake = rule(text);
     if (mistake !== null) context.addIssue({ code: 'custom', message: mistake });
   });
 }
 
-export const secret = obeys(z.string(), secretRule);
-export const cron = obeys(nonEmptyString, cronRule);
+export const secret = withRule(z.string(), secretRule);
+export const cron = withRule(nonEmptyString, cronRule);
 export function cronRemedy(example: string): string {
   return `Give five fields: minute, hour, day, month, weekday, such as "${example}"`;
 }
 
-export const timezone = obeys(nonEmptyString, timezoneRule);
-/** Returns the remedy of a time zone; `otherwise` is the zone that applies without the line. */
+export const timezone = withRule(nonEmptyString, timezoneRule);
+/** Returns the remedy for a time zone. `otherwise` names the zone that applies when the line is removed. */
 export function timezoneRemedy(otherwise: string): string {
   return `Give the IANA name of a time zone, such as Europe/Berlin, or remove the line for ${otherwise}`;
 }
 
 /** An address without a trailing slash, because paths are appended to it. */
-export const address = obeys(nonEmptyString, addressRule).transform((text) => new URL(text).href.replace(/\/+$/, ''));
+export const address = withRule(nonEmptyString, addressRule).transform((text) =>
+  new URL(text).href.replace(/\/+$/, ''),
+);
 
 export const caFile = setting(
   nonEmptyString,
   'Give the path of a readable PEM file with the certificates of your authority, or remove the line',
 );
 
-export function some<Schema extends z.ZodType>(item: Schema) {
+/** A list with at least one item. */
+export function nonEmptyList<Schema extends z.ZodType>(item: Schema) {
   return z.array(item).min(1);
 }
 
@@ -45,18 +49,21 @@ export function nullable<Schema extends z.ZodType>(schema: Schema, remedy: strin
   );
 }
 
-export type Written<Value> = Value extends readonly unknown[]
+/** A setting as it appears in a file: at any depth, each key of a group may be missing. */
+export type AsWritten<Value> = Value extends readonly unknown[]
   ? Value
   : Value extends object
-    ? { [Key in keyof Value]?: Written<Value[Key]> | undefined }
+    ? { [Key in keyof Value]?: AsWritten<Value[Key]> | undefined }
     : Value;
 
-/** Returns the settings as they appear in a file: all optional and without defaults, groups included. */
+/** Returns the settings as they appear in a file: all of them optional and without a default, also inside groups. */
 export function partial<Shape extends z.ZodRawShape>(shape: Shape) {
   const optional = Object.entries(shape).map(([key, schema]) => {
     return [key, setting(withoutDefault(schema), z.globalRegistry.get(schema)?.description ?? '')];
   });
-  return Object.fromEntries(optional) as { [Key in keyof Shape]: z.ZodType<Written<z.output<Shape[Key]>> | undefined> };
+  return Object.fromEntries(optional) as {
+    [Key in keyof Shape]: z.ZodType<AsWritten<z.output<Shape[Key]>> | undefined>;
+  };
 }
 
 function withoutDefault(schema: unknown): z.ZodType {
@@ -66,10 +73,16 @@ function withoutDefault(schema: unknown): z.ZodType {
   return schema instanceof z.ZodObject ? z.strictObject(partial(schema.shape)) : (schema as z.ZodType);
 }
 
-/** Reports a fault at a path relative to the checked settings. Without a hint, the remedy of the path is used. */
+/**
+ * Reports a fault at a path relative to the checked settings. If no hint is given, the remedy of the setting is the
+ * hint.
+ */
 export type ReportFault = (path: Path, message: string, hint?: string) => void;
 
-/** Adds a check across settings, which runs even if some are invalid: those have arbitrary values. */
+/**
+ * Adds a check that spans several settings. It runs even if some of them are invalid, so their values can be of any
+ * type.
+ */
 export function refineAll<Schema extends z.ZodType>(
   schema: Schema,
   judge: (settings: Record<PropertyKey, unknown>, report: ReportFault) => void,
@@ -81,6 +94,7 @@ export function refineAll<Schema extends z.ZodType>(
   return schema.superRefine((settings, context) => judge(asMapping(settings), reportTo(context)), { when: () => true });
 }
 
+/** Reports every name that repeats an earlier one. Values that are not text are ignored. */
 export function reportDuplicates(
   names: readonly unknown[],
   pathOf: (index: number) => Path,
@@ -96,7 +110,7 @@ export function reportDuplicates(
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
-/** Merges the intersections of a type, at any depth. */
+/** Merges each intersection of object types into one object type, at any depth, so that types can be compared. */
 type MergedIntersections<T> = T extends (infer Item)[]
   ? MergedIntersections<Item>[]
   : T extends readonly (infer Item)[]
@@ -124,7 +138,10 @@ export type Exactly<Interface, Settings> =
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
-/** Settings in camel case, `perPage` for `per_page`, at any depth, without undefined values. */
+/**
+ * Settings with keys in camel case (`perPage` for `per_page`) at any depth. A value that may be undefined becomes
+ * optional.
+ */
 type CamelCased<Settings> = Settings extends readonly (infer Item)[]
   ? readonly CamelCased<Item>[]
   : Settings extends object

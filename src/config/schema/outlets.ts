@@ -2,24 +2,37 @@ import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
 import { flag, integerBetween, nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { channelAddressRule, fileNameRule } from '../rules.ts';
-import { address, caFile, camelCased, nullable, obeys, type ReportFault, refineAll, secret, some } from './kinds.ts';
+import {
+  address,
+  caFile,
+  camelCased,
+  nonEmptyList,
+  nullable,
+  type ReportFault,
+  refineAll,
+  secret,
+  withRule,
+} from './kinds.ts';
 
 const commonSettings = {
-  name: obeys(nonEmptyString, fileNameRule).describe(
-    'Give a name of small letters, digits, - and _, which it keeps for good',
+  name: withRule(nonEmptyString, fileNameRule).describe(
+    'Give a name of small letters, digits, - and _; it cannot be changed later',
   ),
-  workspaces: nullable(some(nonEmptyString), 'List the workspaces whose usage goes there, or remove the line for all'),
+  workspaces: nullable(
+    nonEmptyList(nonEmptyString),
+    'List the workspaces whose usage is sent, or remove the line for all',
+  ),
   customer: setting(
     z
       .string()
       .regex(/^(tenant_id|external_ref|label:.+)$/, { error: 'is none of tenant_id, external_ref, label:NAME' }),
-    'Choose how a tenant is named there: tenant_id, external_ref, or label:NAME for one of its labels',
+    "Choose the tenant's id in the billing system: tenant_id, external_ref, or label:NAME for one of its labels",
     'tenant_id',
   ),
   send: setting(z.enum(['credits', 'requests']), 'Choose what is sent: credits or requests', 'credits'),
   from_period: nullable(
     z.string().regex(PERIOD_FORM, { error: 'is not a month such as 2026-10' }),
-    'Give the first month that goes there, YYYY-MM, or remove the line and give it with `outlets start --from`',
+    'Give the first month that is sent, YYYY-MM, or remove the line and give it with `outlets start --from`',
   ),
   allow_private: setting(flag, 'Write true if the address is inside your own network, or remove the line', false),
   ca_file: caFile,
@@ -30,12 +43,15 @@ const webhookOutlet = refineAll(
   z.strictObject({
     type: z.literal('webhook').describe('Choose the kind of the receiver: webhook'),
     ...commonSettings,
-    url: obeys(nonEmptyString, channelAddressRule).describe('Give the https:// address that takes the events'),
+    url: withRule(nonEmptyString, channelAddressRule).describe('Give the https:// address that takes the events'),
     secret: setting(secret, 'Give the secret that the receiver checks signatures with, best as a variable'),
-    secrets: setting(some(secret), 'List the new secret and the old one, best as variables; each of them signs'),
+    secrets: setting(
+      nonEmptyList(secret),
+      'List the new secret and the old one, best as variables; each request is signed with both',
+    ),
     events_per_request: setting(
       integerBetween(1, 1000),
-      'Give how many events a request may hold, from 1 to 1000',
+      'Give the maximum number of events in a request, from 1 to 1000',
       100,
     ),
     requests_per_second: setting(
@@ -45,7 +61,7 @@ const webhookOutlet = refineAll(
     ),
     remembers_hours: setting(
       integerBetween(1, 87_600),
-      'Give for how many hours the receiver counts an id once only, such as 168',
+      'Give the hours for which the receiver ignores a repeated event id, such as 168',
       168,
     ),
   }),
@@ -99,7 +115,7 @@ const lago = z.strictObject({
   meter: nonEmptyString.describe('Give the code of the billable metric in Lago'),
 });
 
-export const outlet = z
+export const outletSchema = z
   .discriminatedUnion('type', [webhookOutlet, stripe, metronome, openmeter, lago])
   .transform((given) => {
     if (given.type !== 'webhook') {

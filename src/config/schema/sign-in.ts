@@ -6,7 +6,7 @@ import { nonEmptyString, setting } from '../../core/text/setting-kinds.ts';
 import { isLoopbackHost } from '../../net/local-address.ts';
 import { addressRule, type Rule } from '../rules.ts';
 import type { ProxySignInConfig } from '../types.ts';
-import { caFile, nullable, obeys, type ReportFault, refineAll, secret, some } from './kinds.ts';
+import { caFile, nonEmptyList, nullable, type ReportFault, refineAll, secret, withRule } from './kinds.ts';
 
 const groups = (role: string) =>
   setting(z.array(nonEmptyString), `List the groups that get the role ${role}, or ['*'] for everybody`, []);
@@ -20,10 +20,11 @@ const requireSomeRole = (roles: Record<PropertyKey, unknown>, report: ReportFaul
 /** Accepts a text of visible ASCII characters without spaces, as OAuth allows for a scope. */
 const scopeRule: Rule = (text) => (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text) ? null : 'is not the name of a scope');
 
-export const oidc = z
+export const oidcSchema = z
   .strictObject({
-    // As written: a provider may have a slash at its end, and each ID token repeats it.
-    issuer: obeys(nonEmptyString, addressRule).describe(
+    // The issuer is not normalized: it may end with a slash, and each ID token contains it exactly as the provider
+    // writes it.
+    issuer: withRule(nonEmptyString, addressRule).describe(
       'Give the issuer of the sign-in provider exactly as it writes it, such as https://login.example.com/realms/ours',
     ),
     client_id: nonEmptyString.describe('Give the id under which the provider knows this program'),
@@ -32,7 +33,7 @@ export const oidc = z
       'Give the secret of the client, best as a variable, client_secret_file or client_secret_command; or remove it',
     ),
     scopes: setting(
-      some(obeys(nonEmptyString, scopeRule)),
+      nonEmptyList(withRule(nonEmptyString, scopeRule)),
       'List the scopes that give name and groups, such as [openid, profile, groups]',
       ['openid', 'profile', 'email'],
     ),
@@ -50,7 +51,7 @@ export const oidc = z
     ...given,
     clientId: client_id,
     clientSecret: client_secret,
-    // Without it the provider returns no ID token.
+    // Without the scope `openid`, the provider returns no ID token.
     scopes: [...new Set(['openid', ...scopes])],
     nameClaim: name_claim,
     ca,
@@ -65,17 +66,17 @@ const networkRule: Rule = (text) => {
   return network.endsWith('/0') ? 'is every address, which would let anybody sign in as anybody' : null;
 };
 
-export const proxySignIn = z.strictObject({
-  user_header: obeys(nonEmptyString, headerRule).describe(
+export const proxySignInSchema = z.strictObject({
+  user_header: withRule(nonEmptyString, headerRule).describe(
     'Give the header in which the proxy names the person, such as X-Forwarded-User',
   ),
   groups_header: setting(
-    obeys(nonEmptyString, headerRule),
+    withRule(nonEmptyString, headerRule),
     'Give the header in which the proxy lists the groups, separated by commas, or remove the line for none',
     'X-Forwarded-Groups',
   ),
   trusted_addresses: setting(
-    z.array(obeys(nonEmptyString, networkRule)),
+    z.array(withRule(nonEmptyString, networkRule)),
     'List the addresses of the proxy, such as [10.0.0.5, 10.1.0.0/24]',
     [],
   ),
@@ -84,13 +85,16 @@ export const proxySignIn = z.strictObject({
   ),
 });
 
-/** Returns the settings of `proxySignIn` as the program uses them. `checkSignIn` needs them as written. */
+/**
+ * Converts the settings of `proxy_sign_in` to the form that the program uses. The schema does not do it, because
+ * `checkSignIn` reads the settings as written.
+ */
 export function proxySignInOf({
   user_header,
   groups_header,
   trusted_addresses,
   roles,
-}: z.output<typeof proxySignIn>): ProxySignInConfig {
+}: z.output<typeof proxySignInSchema>): ProxySignInConfig {
   return {
     userHeader: user_header.toLowerCase(),
     groupsHeader: groups_header.toLowerCase(),
@@ -99,7 +103,7 @@ export function proxySignInOf({
   };
 }
 
-/** Checks the ways to sign in against the address that the pages listen on. */
+/** Checks that each way to sign in has what it needs when other machines can reach the pages. */
 export function checkSignIn(http: Record<PropertyKey, unknown>, report: ReportFault): void {
   const { host, public_url: publicUrl } = http;
   if (typeof host !== 'string' || isLoopbackHost(host)) return;

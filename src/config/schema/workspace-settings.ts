@@ -9,26 +9,27 @@ import {
   camelCased,
   cron,
   cronRemedy,
-  obeys,
+  nonEmptyList,
   partial,
   READ_ONCE,
-  some,
   timezone,
   timezoneRemedy,
+  withRule,
 } from './kinds.ts';
 
-export const notes = z.registry<{ note: string }>();
+/** The comments after settings in the sample configuration. */
+export const sampleNotes = z.registry<{ note: string }>();
 
 /**
- * Thresholds of the alert rules, for a workspace or some of its tenants. A jump is `max(ratio * baseline, baseline +
- * min_credits)`.
+ * Thresholds of the alert rules, for a workspace or some of its tenants. Usage above `max(ratio * baseline, baseline +
+ * min_credits)` is a jump.
  */
 const ruleSettings = {
   ratio: setting(numeric(z.number().min(1)), 'Give a number of 1 or more, such as 1.5', 1.5),
   min_credits: setting(numeric(z.int().min(0)), 'Give a whole number of credits, 0 or more, such as 1000', 1000),
   baseline: setting(
     z.enum(['previous', 'same_month_last_year']),
-    'Choose previous, or same_month_last_year for use that has its seasons',
+    'Choose previous, or same_month_last_year for seasonal usage',
     'previous',
   ),
   min_amount: setting(
@@ -63,7 +64,7 @@ export const DEFAULT_ALERT_RULES = camelCased(z.object(ruleSettings).parse({}, R
 
 const signingSettings = z.strictObject({
   payload: setting(
-    obeys(z.string(), payloadRule),
+    withRule(z.string(), payloadRule),
     `Use ${SIGNED_PARTS.map((name) => `{${name}}`).join(', ')} and text between them, such as "{workspace_id}{valid_until}"`,
     DEFAULT_SIGNING.payload,
   ),
@@ -85,24 +86,24 @@ const signingSettings = z.strictObject({
 });
 
 const keySettings = {
-  api_key_id: obeys(nonEmptyString, identifierRule).describe(
+  api_key_id: withRule(nonEmptyString, identifierRule).describe(
     "Give the API key's identifier, exactly as the service shows it",
   ),
-  secret_key: obeys(z.string().min(1), secretRule).describe(
+  secret_key: withRule(z.string().min(1), secretRule).describe(
     "Give the API key's secret, best as a variable; or set secret_key_file or secret_key_command",
   ),
 };
 
 /**
- * Settings that `defaults` and each workspace can have. A setting that is in neither has the default given here, or is
- * a fault.
+ * Settings that `defaults` and each workspace can have. If a setting is in neither of them, its default here applies;
+ * without a default, it is reported as missing.
  */
 export const workspaceSettings = {
   base_url: address.describe('Give the address of the data interface, such as https://prod.dataapi.papermap.ai'),
   embed_url: address.describe('Give the address of the embed-token endpoint, such as https://papermap.ai'),
   ...keySettings,
   keys: setting(
-    some(z.strictObject(keySettings)),
+    nonEmptyList(z.strictObject(keySettings)),
     'List keys that overlap, each with `api_key_id:` and `secret_key:`, or remove it',
   ),
   ca_file: caFile,
@@ -136,7 +137,7 @@ export const workspaceSettings = {
   alerts: alertsSchema.prefault({}).describe('Write `alerts:` with indented settings below it'),
 };
 
-/** Defines a setting that the sample shows with its default and this note. */
+/** Defines a setting that the sample configuration shows with its default and this note. */
 function shown<Schema extends z.ZodType>(
   schema: Schema,
   remedy: string,
@@ -144,7 +145,7 @@ function shown<Schema extends z.ZodType>(
   note: string,
 ) {
   const described = setting(schema, remedy, byDefault);
-  notes.add(described, { note });
+  sampleNotes.add(described, { note });
   return described;
 }
 
@@ -154,11 +155,13 @@ function countSetting(unit: string, least: number, most: number, byDefault: numb
 }
 
 const ownSettings = {
-  id: obeys(nonEmptyString, identifierRule).describe("Give the workspace's identifier exactly as the service shows it"),
+  id: withRule(nonEmptyString, identifierRule).describe(
+    "Give the workspace's identifier exactly as the service shows it",
+  ),
   name: setting(nonEmptyString, 'Give a name that people will recognize, or remove the line'),
 };
 
-/** A workspace and `defaults` as in the file, without defaults of single settings. */
+/** A workspace as written in the file: settings other than `id` are optional and have no defaults. */
 export const workspaceInFile = z.strictObject({ ...ownSettings, ...partial(workspaceSettings) });
 export const defaultsInFile = z.strictObject(partial(workspaceSettings));
 
@@ -168,16 +171,18 @@ export const workspaceSchema = z
     ...camelCased(settings),
     id,
     name,
-    /** The keys in order: the next one is tried while the service refuses those before it. */
+    /**
+     * The keys in the order in which they are tried: a key is used only while the service rejects all keys before it.
+     */
     keys: camelCased(keys ?? [{ api_key_id, secret_key }]),
-    /** Certificates (PEM) to trust instead of the public ones; null: the public ones. */
+    /** PEM certificates to trust instead of the public authorities; null to trust the public authorities. */
     ca,
     alerts: alertSettings(alerts),
   }));
 
 /**
- * Returns the alert settings of a workspace and of tenants with a matching id; an exact id wins, then the longest
- * pattern.
+ * Returns the alert settings of a workspace and of the tenants that match a pattern. For a tenant, an exact id takes
+ * precedence, then the longest pattern.
  */
 function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) {
   const rules = camelCased(settings);
@@ -190,7 +195,10 @@ function alertSettings({ tenants, ...settings }: z.output<typeof alertsSchema>) 
   };
 }
 
-/** Merges the settings of a workspace with the defaults. A list of keys replaces the single key. */
+/**
+ * Merges the settings of a workspace over the defaults. The first key of a list fills a missing `api_key_id` and
+ * `secret_key`.
+ */
 export function settingsOf(workspace: unknown, defaults: unknown): Record<string, unknown> {
   const merged = asMapping(mergeSettings(asMapping(workspace), defaults));
   return { ...asMapping(asList(merged.keys)[0]), ...merged };

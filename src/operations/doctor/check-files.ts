@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { SECRETS, sourceOf } from '../../config/reading/secret-sources.ts';
+import { SECRETS, secretSourceOf } from '../../config/reading/secret-sources.ts';
 import { parseYaml } from '../../config/reading/yaml.ts';
 import type { Config, S3Place } from '../../config/types.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -121,7 +121,8 @@ function secretFiles(config: Config, cwd: string): string[] {
   const settings = settingsWithin(root, []);
   if (settings.some(({ key, value }) => isSecret(key) && isLiteral(value))) files.push(config.file);
   for (const { key, value, path } of settings) {
-    if (sourceOf(key, path)?.source === 'file' && isLiteral(value)) files.push(resolve(folder, String(value).trim()));
+    if (secretSourceOf(key, path)?.source === 'file' && isLiteral(value))
+      files.push(resolve(folder, String(value).trim()));
   }
   return files;
 }

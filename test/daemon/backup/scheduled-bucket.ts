@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { focus } from '../../../src/config/schema/copies.ts';
+import { focusSchema } from '../../../src/config/schema/copies.ts';
 import type { BackupConfig, ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
@@ -65,7 +65,7 @@ export async function prepare(records = [usageRecord('a', 100)]): Promise<Schedu
     startExports() {
       const config = {
         exports: [wanted],
-        focus: focus.parse({}),
+        focus: focusSchema.parse({}),
         ledger: { path: ledgerPath, retentionDays: 400 },
         workspaces: [{ id: 'ws-1' }] as never,
       };

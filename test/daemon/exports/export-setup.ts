@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
-import { focus } from '../../../src/config/schema/copies.ts';
+import { focusSchema } from '../../../src/config/schema/copies.ts';
 import type { ExportConfig } from '../../../src/config/types.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
@@ -40,7 +40,7 @@ export async function prepare(...wanted: Partial<ExportConfig>[]) {
     }),
   );
   const config = {
-    ...{ exports, focus: focus.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
+    ...{ exports, focus: focusSchema.parse({}), ledger: { path: ledgerPath, retentionDays: 400 } },
     workspaces: [{ id: 'ws-1' }] as never,
   };
   const start = (): PeriodicTask => {

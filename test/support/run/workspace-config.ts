@@ -1,4 +1,4 @@
-import { focus } from '../../../src/config/schema/copies.ts';
+import { focusSchema } from '../../../src/config/schema/copies.ts';
 import { workspaceSchema } from '../../../src/config/schema/workspace-settings.ts';
 import type { Config, WorkspaceConfig } from '../../../src/config/types.ts';
 
@@ -49,7 +49,7 @@ export function plainConfig(path: string): Config {
     costs: null,
     close: { maxChange: null },
     statement: { number: null, letterhead: null },
-    focus: focus.parse({}),
+    focus: focusSchema.parse({}),
     heartbeats: [],
     alerts: { channels: [] },
     logLevel: 'silent',
