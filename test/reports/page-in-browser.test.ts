@@ -4,7 +4,8 @@ import { h } from 'preact';
 import { describe, expect, test } from 'vitest';
 import type { BilledLine } from '../../src/billing/statement/billed.ts';
 import { statementDocument } from '../../src/billing/statement/document.ts';
-import { ChartBox } from '../../src/reports/page/chart-card.tsx';
+import { ChartCard } from '../../src/reports/page/chart-card.tsx';
+import { createCharts } from '../../src/reports/page/charts.ts';
 import { monthEndDocument } from '../../src/reports/page/month-end-document.tsx';
 import { reportDocument } from '../../src/reports/page/report-document.tsx';
 import type { MonthEnd } from '../../src/reports/queries/month-end-record.ts';
@@ -91,25 +92,59 @@ const MONTH_END: MonthEnd = {
   ],
 };
 
-test('on a phone a chart of months shows its last month first', { timeout: 60_000 }, async () => {
-  const svg = '<svg role="img" aria-label="months" viewBox="0 0 720 260"><rect width="720" height="260"/></svg>';
-  const file = join(temporaryFolder(), 'months.html');
-  const boxes = [h(ChartBox, { label: 'months', svg, ofMonths: true }), h(ChartBox, { label: 'days', svg })];
-  writeFileSync(file, reportDocument('charts', boxes));
-  const hidden = `[...document.querySelectorAll('.plot')].map((box) => {
-    const [frame, chart] = [box, box.firstElementChild].map((each) => each.getBoundingClientRect());
-    return [Math.round(frame.left - chart.left) > 0, Math.round(chart.right - frame.right) > 0];
-  })`;
-  const onPhone = await look(`file://${file}`, 360);
-  expect(await onPhone.evaluate(hidden)).toEqual([
-    [true, false],
-    [false, true],
+test('on a phone charts fit, and their labels are legible and do not overlap', { timeout: 60_000 }, async () => {
+  const charts = await createCharts();
+  const text = { title: 'credits', description: '' };
+  const months = [...Array.from({ length: 12 }, (_, at) => `2025-${String(at + 1).padStart(2, '0')}`), '2026-01'];
+  const bars = months.map((month, at) => ({ month, series: 'a', value: 3e15 * at }));
+  const days = Array.from({ length: 31 }, (_, at) => ({ day: at + 1, series: 'a', value: 3e15 * at }));
+  const card = (svg: string, ofMonths: boolean) =>
+    h(ChartCard, {
+      ...{ title: 'credits', drawing: { title: 'credits', series: [], svg, hasForecast: false } },
+      ...{ ofMonths, heads: ['Month'], rows: [] },
+    });
+  const drawings = [
+    card(charts.stackedBars(bars, { series: ['a'] }, text), true),
+    card(charts.lines(days, ['a'], text), false),
+  ];
+  const file = join(temporaryFolder(), 'charts.html');
+  writeFileSync(file, reportDocument('charts', h('main', { class: 'report' }, drawings)));
+  const page = await look(`file://${file}`, 360);
+  expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')).toBe(false);
+  const drawn = (await page.evaluate(`[...document.querySelectorAll('.plot')].map((box) =>
+    [...box.querySelectorAll('text')].map((each) => {
+      const { left, right, top, bottom } = each.getBoundingClientRect();
+      return { label: each.textContent, left, right, top, bottom };
+    }).filter(({ left, right }) => left < right))`)) as Label[][];
+  expect(drawn.map((labels) => labels.map(({ label }) => label))).toEqual([
+    expect.arrayContaining(['2025-01', '2025-10', '2026-01', '0']),
+    expect.arrayContaining(['5', '30', '0']),
   ]);
-  expect(await (await look(`file://${file}`, 1440)).evaluate(hidden)).toEqual([
-    [false, false],
-    [false, false],
-  ]);
+  for (const labels of drawn) {
+    for (const { label, left, right, top, bottom } of labels) {
+      expect([left >= 0, right <= 360, bottom - top >= 9], label).toEqual([true, true, true]);
+    }
+    const overlapping = labels.flatMap((one, at) =>
+      labels
+        .slice(at + 1)
+        .filter((other) => overlap(one, other))
+        .map((other) => `${one.label} ${other.label}`),
+    );
+    expect(overlapping).toEqual([]);
+  }
 });
+
+interface Label {
+  label: string;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+function overlap(one: Label, other: Label): boolean {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}
 
 describe('with hostile tenant names, at 375 and 1280 pixels, light and dark, in a browser', () => {
   test('a statement is readable, runs no script and requests nothing', { timeout: 120_000 }, async () => {

@@ -19,7 +19,7 @@ export function ChartCard({
     <Card title={title} note={hasForecast ? 'Outline: the forecast for the month.' : undefined}>
       <div class="inside">
         {series.length === 0 ? null : <Legend series={series} />}
-        <ChartBox label={`Chart: ${drawing.title}`} svg={svg} ofMonths={ofMonths} />
+        <ChartBox svg={svg} ofMonths={ofMonths} />
         <Figures>
           <FigureTable label={`Figures: ${drawing.title}`} heads={heads} rows={rows} />
         </Figures>
@@ -28,17 +28,9 @@ export function ChartCard({
   );
 }
 
-/**
- * A box that scrolls sideways if the screen is too narrow for the labels of its chart. A chart of months shows its end first,
- * which is the current month.
- */
-export function ChartBox({ label, svg, ofMonths = false }: { label: string; svg: string; ofMonths?: boolean }) {
-  const html = { __html: svg };
-  const kind = ofMonths ? 'scroll plot months' : 'scroll plot';
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
-    <section class={kind} aria-label={label} tabIndex={0} dangerouslySetInnerHTML={html} />
-  );
+/** The drawing of a chart. On phones, a chart of more than six months names every third one and the last. */
+function ChartBox({ svg, ofMonths = false }: { svg: string; ofMonths?: boolean }) {
+  return <div class={ofMonths ? 'plot months' : 'plot'} dangerouslySetInnerHTML={{ __html: svg }} />;
 }
 
 function Figures({ children }: { children: ComponentChildren }) {

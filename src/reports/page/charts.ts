@@ -34,12 +34,18 @@ export interface Charts {
 /** The used parts of a drawn chart. The project's types do not include the DOM. */
 interface Drawn {
   outerHTML: string;
-  querySelectorAll(selector: string): Iterable<{ removeAttribute(name: string): void; remove(): void }>;
+  querySelectorAll(selector: string): Iterable<{
+    setAttribute(name: string, value: string): void;
+    removeAttribute(name: string): void;
+    remove(): void;
+  }>;
 }
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 const CHART_WIDTH = 720;
-const CHART_HEIGHT = 260;
+const CHART_HEIGHT = 300;
+/** Few enough lines for the larger labels of phones. */
+const GRID_LINES = 4;
 
 /**
  * Loads the chart library. Charts are SVG, drawn on the server with equal bytes for equal input, and contain no scripts
@@ -55,11 +61,12 @@ export async function createCharts(): Promise<Charts> {
     width: CHART_WIDTH,
     height: CHART_HEIGHT,
     marginLeft: 64,
-    marginBottom: 36,
+    marginBottom: 44,
   };
   const y = {
     label: null,
     grid: true,
+    ticks: GRID_LINES,
     tickFormat: (value: number) => COMPACT.format(value),
     nice: true,
     zero: true,
@@ -71,6 +78,8 @@ export async function createCharts(): Promise<Charts> {
   const finish = (chart: Drawn, { title, description }: ChartText): string => {
     // The style sheet of the page has its rules: a page of the console runs no inline style.
     for (const part of chart.querySelectorAll('style')) part.remove();
+    for (const axis of chart.querySelectorAll('[aria-label="x-axis tick label"]'))
+      axis.setAttribute('class', 'x-labels');
     // The chart has one accessible name; names inside an image role are not allowed.
     for (const part of chart.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     const words = `<title>${htmlText(title)}</title><desc>${htmlText(description)}</desc>`;
