@@ -62,7 +62,7 @@ export function FigureTable({ label, heads, rows, isStacked = false }: FigureTab
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
-      <table class={isStacked ? 'stacked' : ''}>
+      <table class={tableClass({ numbers: isNumber.filter(Boolean).length, isStacked })}>
         <thead>
           <tr>
             {heads.map((head, at) => (
@@ -80,6 +80,11 @@ export function FigureTable({ label, heads, rows, isStacked = false }: FigureTab
       </table>
     </section>
   );
+}
+
+/** Returns the classes of a table: with several columns of numbers, it is set closer on narrow screens. */
+export function tableClass({ numbers, isStacked }: { numbers: number; isStacked: boolean }): string {
+  return [numbers > 1 ? 'figures' : '', isStacked ? 'stacked' : ''].filter((name) => name !== '').join(' ');
 }
 
 function bodyCell(cell: Cell, column: number, label: string | undefined): VNode {

@@ -102,7 +102,7 @@ export function AdjustmentsCard({ adjustments, timezone }: Pick<PageData, 'adjus
       {rows.length === 0 ? (
         <Empty>No adjustments in this month.</Empty>
       ) : (
-        <FigureTable label="Adjustments" heads={['Tenant', 'Corrects', 'Credits', 'Recorded']} rows={rows} />
+        <FigureTable label="Adjustments" heads={['Tenant', 'Corrects', 'Credits', 'Recorded']} rows={rows} isStacked />
       )}
     </Card>
   );

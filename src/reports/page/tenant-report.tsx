@@ -70,7 +70,7 @@ function Charges({ data: { lines } }: { data: TenantPageData }) {
       {rows.length === 0 ? (
         <Empty>No rate card applies.</Empty>
       ) : (
-        <FigureTable label="Charges" heads={['Line', 'Credits', 'Amount', 'Rate card']} rows={rows} />
+        <FigureTable label="Charges" heads={['Line', 'Credits', 'Amount', 'Rate card']} rows={rows} isStacked />
       )}
     </Card>
   );
@@ -87,7 +87,7 @@ function Entries({ data: { entries, timezone } }: { data: TenantPageData }) {
   const heads = ['Recorded', 'Month', 'Kind', 'Change', 'Credits after'];
   return (
     <Card title="Latest entries">
-      <FigureTable label="Latest entries" heads={heads} rows={rows} />
+      <FigureTable label="Latest entries" heads={heads} rows={rows} isStacked />
     </Card>
   );
 }

@@ -127,7 +127,7 @@ function WorkspaceBudgets({ data: { budgets } }: { data: PageData }) {
   });
   return (
     <Card title="Budgets">
-      <FigureTable label="Budgets" heads={['Name', 'Credits', 'Budget', 'Used']} rows={rows} />
+      <FigureTable label="Budgets" heads={['Name', 'Credits', 'Budget', 'Used']} rows={rows} isStacked />
     </Card>
   );
 }
@@ -143,7 +143,7 @@ function Margins({ data: { margins } }: { data: PageData }) {
   const missing = without.map(({ why, tenants }) => `${formatInteger(tenants)} (${why})`);
   return (
     <Card title="Margin">
-      <FigureTable label="Margin" heads={['Tenant', 'Revenue', 'Cost', 'Margin', 'Margin (%)']} rows={rows} />
+      <FigureTable label="Margin" heads={['Tenant', 'Revenue', 'Cost', 'Margin', 'Margin (%)']} rows={rows} isStacked />
       {missing.length === 0 ? null : <p class="inside">Without a margin: {missing.join(', ')}.</p>}
     </Card>
   );
@@ -163,7 +163,7 @@ function Movers({ data: { movers, state, movedSince }, links }: Omit<WorkspaceRe
   ]);
   return (
     <Card title="Biggest changes since last month" note={state === 'open' ? comparison : undefined}>
-      <FigureTable label="Biggest changes" heads={['Tenant', 'Credits', 'Previous', 'Change']} rows={rows} />
+      <FigureTable label="Biggest changes" heads={['Tenant', 'Credits', 'Previous', 'Change']} rows={rows} isStacked />
     </Card>
   );
 }
@@ -184,7 +184,7 @@ function Tenants({ data: { tenants, months }, links }: Omit<WorkspaceReportProps
   const heads = ['Tenant', 'Credits', `${months[0] ?? ''} to ${months.at(-1) ?? ''}`];
   return (
     <Card title="Largest tenants">
-      <FigureTable label="Largest tenants" heads={heads} rows={rows} />
+      <FigureTable label="Largest tenants" heads={heads} rows={rows} isStacked />
     </Card>
   );
 }

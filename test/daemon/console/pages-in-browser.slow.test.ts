@@ -55,7 +55,8 @@ async function huge(): Promise<World> {
     price_per_credit: '0.01',
   }));
   const all = { name: 'everybody else', currency: 'EUR', from_period: '2025-12', price_per_credit: '0.0125' };
-  writeFileSync(join(world.folder, 'cards.yml'), JSON.stringify({ rates: [...rates, all] }));
+  const costs = [{ name: 'provider', currency: 'EUR', from_period: '2025-12', price_per_credit: '0.004' }];
+  writeFileSync(join(world.folder, 'cards.yml'), JSON.stringify({ rates: [...rates, all], costs }));
   await world.run('sync');
   await world.run('rates', 'apply', 'cards.yml', '--yes');
   return world;
@@ -170,6 +171,11 @@ async function examine(url: string): Promise<void> {
   await eventually(async () => expect(await text()).toMatch(/Examined: /), 60_000);
 }
 
+/** The labels of the boxes that scroll sideways. The figures of a chart may: they have a column for each series. */
+const SIDEWAYS = `[...document.querySelectorAll('.scroll')]
+  .filter((box) => box.scrollWidth > box.clientWidth && !box.getAttribute('aria-label').startsWith('Figures: '))
+  .map((box) => box.getAttribute('aria-label'))`;
+
 /** Looks at a page in each size and colour scheme, and writes screenshots if somebody wants them. */
 async function inspect(url: string, { path, headers = {}, isError = false }: Place, name: string): Promise<void> {
   for (const scheme of ['light', 'dark'] as const) {
@@ -179,6 +185,7 @@ async function inspect(url: string, { path, headers = {}, isError = false }: Pla
       await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
       expect(await page.evaluate('document.title'), where).toContain(' · usage-ledger');
       expect(await page.evaluate('document.documentElement.scrollWidth > window.innerWidth'), where).toBe(false);
+      expect(await page.evaluate(SIDEWAYS), where).toEqual([]);
       if (width !== 768) expect(await page.seriousFaults(), where).toEqual([]);
       if (!isError) expect(page.complaints, where).toEqual([]);
       if (SHOTS !== undefined)

@@ -42,7 +42,7 @@ describe('comparing a month with invoices', () => {
     expect(textOf(body)).toContain('-90,071,992,547,403.18 EUR invoices 15.25, ledger 90,071,992,547,418.43');
     expect(body).toContain(`href="/tenants/ws-1/globex?period=${PERIOD}"`);
     const [acme] = rowsOf(body, 'Acme Ltd');
-    expect(acme?.slice(-3)).toEqual(['8.50', '10.00', '+1.50 EUR']);
+    expect(acme?.slice(-2)).toEqual(['8.50 10.00 invoiced', '+1.50 EUR Manual lines left out']);
     expect(served.query(RECORDED)).toEqual([]);
   });
 
@@ -75,7 +75,7 @@ describe('comparing a month with invoices', () => {
     await visitor.post(`${path}/record`, {});
     const { body } = await visitor.get(path);
     expect(textOf(body)).toContain('The figures have changed since this page was shown.');
-    expect(rowsOf(body, 'Acme Ltd')[0]?.[1]).toBe('Read at different times');
+    expect(rowsOf(body, 'Acme Ltd')[0]?.at(-1)).toContain('Read at different times');
     expect(served.query(RECORDED)).toEqual([]);
     await visitor.post(`${path}/record`, {});
     expect(served.query(RECORDED)).toHaveLength(1);

@@ -99,12 +99,17 @@ export function UsageChart({ view: { chart } }: { view: AlertView }) {
               { label: chart.currentName, number: true },
               { label: chart.previousName, number: true },
             ]}
+            stacked
           >
             {rows.map((index) => (
               <tr key={index}>
                 <th scope="row">{index + 1}</th>
-                <td class="number">{creditsText(chart.current[index])}</td>
-                <td class="number">{creditsText(chart.previous[index])}</td>
+                <td class="number" data-label={chart.currentName}>
+                  {creditsText(chart.current[index])}
+                </td>
+                <td class="number" data-label={chart.previousName}>
+                  {creditsText(chart.previous[index])}
+                </td>
               </tr>
             ))}
           </Table>

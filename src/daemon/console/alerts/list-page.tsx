@@ -174,13 +174,13 @@ function AlertTable({
   const heads = [
     { label: 'Severity', wide: true, sortLink: sortBy('severity'), sorted: filters.sort === 'severity' },
     { label: 'Alert' },
-    { label: 'Credits', number: true, wide: true },
+    { label: 'Credits', number: true },
     { label: 'Worth', number: true, sortLink: sortBy('worth'), sorted: filters.sort === 'worth' },
     { label: 'Since', wide: true, sortLink: sortBy('newest'), sorted: filters.sort === 'newest' },
     { label: 'State', wide: true },
   ];
   return (
-    <Table label="Alerts" heads={heads} {...(canSelect ? { pick: 'alerts' } : {})}>
+    <Table label="Alerts" heads={heads} stacked {...(canSelect ? { pick: 'alerts' } : {})}>
       {alerts.map((alert) => (
         <AlertLine key={alert.alert_id} alert={alert} nowMs={visit.nowMs} canSelect={canSelect} />
       ))}
@@ -216,11 +216,11 @@ function AlertLine({ alert, nowMs, canSelect }: { alert: ListedAlert; nowMs: num
         </span>
         <small>{place.join(' · ')}</small>
       </th>
-      <td class="number wide-only">
+      <td class="number" data-label="Credits">
         {alert.current_credits === null ? '' : formatInteger(alert.current_credits)}
         {alert.previous_credits === null ? null : <small>{formatInteger(alert.previous_credits)} before</small>}
       </td>
-      <td class="number">
+      <td class="number" data-label="Worth">
         {alert.at_stake_money === null ? '' : moneyText(alert.at_stake_money)}
         {alert.at_stake_credits === null ? null : <small>{formatInteger(alert.at_stake_credits)} credits</small>}
       </td>

@@ -1,4 +1,5 @@
 import { formatMinor } from '../../../core/money.ts';
+import { counted } from '../../../core/text/words.ts';
 import type { StoredCard } from '../../../ledger/journal/charges/card-store.ts';
 import type { CardSide } from '../../../ledger/store/schema/billing-tables.ts';
 import { checkRates } from '../../../operations/rates/compare-rates.ts';
@@ -55,8 +56,8 @@ function cardsText(cards: readonly ShownCard[]): string {
   const costs = cards.filter(({ side }) => side === 'cost').length;
   const prices = cards.length - costs;
   if (prices === 0) return 'No rate card is in force: nothing is charged';
-  const one = prices === 1 ? '1 rate card is in force' : `${formatInteger(prices)} rate cards are in force`;
-  return costs === 0 ? one : `${one}, ${formatInteger(costs)} for costs`;
+  const both = costs === 0 ? '' : ` and ${counted(costs, 'cost card')}`;
+  return `${counted(prices, 'rate card')}${both} ${cards.length === 1 ? 'is' : 'are'} in force`;
 }
 
 function Cards({ visit, cards }: { visit: Visit; cards: readonly ShownCard[] }) {
@@ -120,8 +121,8 @@ function Cards({ visit, cards }: { visit: Visit; cards: readonly ShownCard[] }) 
 function Margin({ margins, hasCosts }: { margins: readonly MarginMonth[]; hasCosts: boolean }) {
   const heads = [
     { label: 'Month' },
-    { label: 'Revenue', number: true, wide: true },
-    { label: 'Cost', number: true, wide: true },
+    { label: 'Revenue', number: true },
+    { label: 'Cost', number: true },
     { label: 'Margin', number: true },
   ];
   return (
@@ -135,13 +136,17 @@ function Margin({ margins, hasCosts }: { margins: readonly MarginMonth[]; hasCos
             return (
               <tr key={`${period} ${currency}`}>
                 <th scope="row">
-                  <a href={`/months/${period}`}>{monthName(period)}</a>
+                  <a href={`/months/${period}`}>{monthName(period)}</a> <span class="quiet">{currency}</span>
                   {without === 0n ? null : <small>{formatInteger(without)} tenants without a margin</small>}
                 </th>
-                <td class="number wide-only">{amountText(revenue, currency)}</td>
-                <td class="number wide-only">{amountText(cost, currency)}</td>
+                <td class="number" data-label="Revenue">
+                  {amountText(revenue, currency)}
+                </td>
+                <td class="number" data-label="Cost">
+                  {amountText(cost, currency)}
+                </td>
                 <td class={`number ${margin < 0n ? 'bad' : ''}`} data-label="Margin">
-                  {amountText(margin, currency)} {currency}
+                  {amountText(margin, currency)}
                   <small>{revenue > 0n ? `${((Number(margin) / Number(revenue)) * 100).toFixed(1)}%` : ''}</small>
                 </td>
               </tr>

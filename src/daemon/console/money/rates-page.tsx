@@ -3,7 +3,7 @@ import { applyRates } from '../../../operations/rates/apply-rates.ts';
 import type { RatesComparison } from '../../../operations/rates/compare-rates.ts';
 import { formatDecimal, formatInteger } from '../../../reports/formats/columns.ts';
 import { ChangeForm } from '../shell/form.tsx';
-import { linkTo, monthName, signedDecimal, signedMoney, tenantLink } from '../shell/formats.ts';
+import { linkTo, monthName, signedDecimal, tenantLink } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Card, Empty, Table, Tile } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
@@ -20,6 +20,7 @@ interface RatesPageProps {
 /** Answers: what would these cards have charged, and what changes if they are applied? */
 export function RatesPage({ visit, compared, applyPath }: RatesPageProps) {
   const { fileName, months, tenantCount, unpricedCount } = compared;
+  const latest = months.at(-1)?.period;
   return (
     <Layout visit={visit} place="money" title={`Cards of ${fileName}`}>
       <p class="crumb">
@@ -30,16 +31,18 @@ export function RatesPage({ visit, compared, applyPath }: RatesPageProps) {
         <p>{fileName}, not applied</p>
       </div>
       <div class="tiles">
-        {months.slice(-1).map(({ period, currency, now, other, difference }) => (
-          <Tile key={currency} label={`Difference in ${monthName(period)}`}>
-            <p class="figure">
-              {signedDecimal(difference)} <span class="unit">{currency}</span>
-            </p>
-            <p class="quiet">
-              {formatDecimal(other)} instead of {formatDecimal(now)}
-            </p>
-          </Tile>
-        ))}
+        {months
+          .filter(({ period }) => period === latest)
+          .map(({ period, currency, now, other, difference }) => (
+            <Tile key={currency} label={`Difference in ${monthName(period)}`}>
+              <p class="figure">
+                {signedDecimal(difference)} <span class="unit">{currency}</span>
+              </p>
+              <p class="quiet">
+                {formatDecimal(other)} instead of {formatDecimal(now)}
+              </p>
+            </Tile>
+          ))}
         <Tile label="Tenants with another amount">
           <p class="figure">{formatInteger(tenantCount)}</p>
           <p class={unpricedCount === 0 ? 'quiet' : 'odd'}>
@@ -109,10 +112,12 @@ function ComparedMonths({ title, note, months }: { title: string; note: string; 
 function MonthTable({ label, months }: { label: string; months: RatesComparison['months'] }) {
   const heads = [{ label: 'Month' }, ...AMOUNT_HEADS];
   return (
-    <Table label={label} heads={heads}>
+    <Table label={label} heads={heads} stacked>
       {months.toReversed().map(({ period, ...amounts }) => (
         <tr key={`${period} ${amounts.currency}`}>
-          <th scope="row">{monthName(period)}</th>
+          <th scope="row">
+            {monthName(period)} <span class="quiet">{amounts.currency}</span>
+          </th>
           <Amounts {...amounts} />
         </tr>
       ))}
@@ -121,19 +126,25 @@ function MonthTable({ label, months }: { label: string; months: RatesComparison[
 }
 
 const AMOUNT_HEADS = [
-  { label: 'Now', number: true, wide: true },
-  { label: 'With these cards', number: true, wide: true },
+  { label: 'Now', number: true },
+  { label: 'With these cards', number: true },
   { label: 'Difference', number: true },
 ];
 
-type AmountsProps = Pick<RatesComparison['months'][number], 'currency' | 'now' | 'other' | 'difference'>;
+type AmountsProps = Pick<RatesComparison['months'][number], 'now' | 'other' | 'difference'>;
 
-function Amounts({ currency, now, other, difference }: AmountsProps) {
+function Amounts({ now, other, difference }: AmountsProps) {
   return (
     <>
-      <td class="number wide-only">{formatDecimal(now)}</td>
-      <td class="number wide-only">{formatDecimal(other)}</td>
-      <td class="number">{signedMoney({ amount: difference, currency })}</td>
+      <td class="number" data-label="Now">
+        {formatDecimal(now)}
+      </td>
+      <td class="number" data-label="With these cards">
+        {formatDecimal(other)}
+      </td>
+      <td class="number" data-label="Difference">
+        {signedDecimal(difference)}
+      </td>
     </>
   );
 }
@@ -143,12 +154,14 @@ function ComparedTenants({ compared: { tenants, tenantCount } }: { compared: Com
   const note = tenants.length < tenantCount ? `${tenants.length} of ${formatInteger(tenantCount)}` : undefined;
   return (
     <Card title="Tenants with another amount" note={note}>
-      <Table label="Tenants with another amount" heads={[{ label: 'Tenant' }, ...AMOUNT_HEADS]}>
+      <Table label="Tenants with another amount" heads={[{ label: 'Tenant' }, ...AMOUNT_HEADS]} stacked>
         {tenants.map(({ workspace_id, tenant_id, display_name, ...amounts }) => (
           <tr key={JSON.stringify([workspace_id, tenant_id, amounts.currency])}>
             <th scope="row">
               <a href={tenantLink(workspace_id, tenant_id)}>{display_name ?? tenant_id}</a>
-              <small>{[display_name === null ? null : tenant_id, workspace_id].filter(Boolean).join(' · ')}</small>
+              <small>
+                {[display_name === null ? null : tenant_id, workspace_id, amounts.currency].filter(Boolean).join(' · ')}
+              </small>
             </th>
             <Amounts {...amounts} />
           </tr>

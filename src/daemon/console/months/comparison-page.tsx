@@ -121,11 +121,8 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
   if (rows.length === 0) return null;
   const heads = [
     { label: 'Tenant' },
-    { label: 'Cause' },
-    { label: 'Ledger credits', number: true, wide: true },
-    { label: 'Invoice credits', number: true, wide: true },
-    { label: 'Ledger', number: true, wide: true },
-    { label: 'Invoice', number: true, wide: true },
+    { label: 'Credits', number: true },
+    { label: 'Amount', number: true },
     { label: 'Difference', number: true },
   ];
   const note = rows.length < differing ? `the ${rows.length} largest of ${formatInteger(differing)}` : undefined;
@@ -140,19 +137,39 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
                 <ComparedTenant row={row} period={period} />
                 <small>{[display_name === null ? null : tenant_id, workspace_id].filter(Boolean).join(' · ')}</small>
               </th>
-              <td>{KINDS[kind].label}</td>
-              <td class="number wide-only">{row.ledger_credits === null ? '' : formatInteger(row.ledger_credits)}</td>
-              <td class="number wide-only">{row.invoice_credits === null ? '' : formatInteger(row.invoice_credits)}</td>
-              <td class="number wide-only">{row.ledger_amount === null ? '' : formatDecimal(row.ledger_amount)}</td>
-              <td class="number wide-only">{row.invoice_amount === null ? '' : formatDecimal(row.invoice_amount)}</td>
+              <td class="number" data-label="Credits">
+                <Sides ledger={row.ledger_credits} invoice={row.invoice_credits} format={formatInteger} />
+              </td>
+              <td class="number" data-label="Amount">
+                <Sides ledger={row.ledger_amount} invoice={row.invoice_amount} format={formatDecimal} />
+              </td>
               <td class="number" data-label="Difference">
                 {difference === null || currency === null ? '' : signedMoney({ amount: difference, currency })}
+                <small>{KINDS[kind].label}</small>
               </td>
             </tr>
           );
         })}
       </Table>
     </Card>
+  );
+}
+
+/** Shows the ledger's figure above the one of the invoice. */
+function Sides<Value>({
+  ledger,
+  invoice,
+  format,
+}: {
+  ledger: Value | null;
+  invoice: Value | null;
+  format: (value: Value) => string;
+}) {
+  return (
+    <>
+      {ledger === null ? null : format(ledger)}
+      {invoice === null ? null : <small>{format(invoice)} invoiced</small>}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { MonthSummary } from '../../../operations/months/list-months.ts';
-import { formatInteger } from '../../../reports/formats/columns.ts';
+import { formatDecimal, formatInteger } from '../../../reports/formats/columns.ts';
 import { changeText, moneyText, monthName } from '../shell/formats.ts';
 import { Layout } from '../shell/layout.tsx';
 import { Badge, Empty, Table } from '../shell/parts.tsx';
@@ -17,12 +17,13 @@ interface MonthListProps {
 /** Answers: which months are closed, and how do their totals compare? */
 export function MonthListPage({ visit, months, openMonth, earlier }: MonthListProps) {
   const currencies = [...new Set(months.flatMap(({ amounts }) => amounts.map(({ currency }) => currency)))].sort();
+  const only = currencies.length === 1 ? (currencies[0] ?? null) : null;
   const heads = [
     { label: 'Month' },
     { label: 'State' },
     { label: 'Tenants', number: true, wide: true },
     { label: 'Credits', number: true, wide: currencies.length > 0 },
-    ...currencies.map((currency) => ({ label: currency, number: true })),
+    ...(currencies.length === 0 ? [] : [{ label: only ?? 'Amount', number: true }]),
   ];
   const shown = earlier === null ? months : months.slice(0, -1);
   return (
@@ -40,7 +41,8 @@ export function MonthListPage({ visit, months, openMonth, earlier }: MonthListPr
                 key={month.period}
                 month={month}
                 before={months[at + 1]}
-                currencies={currencies}
+                hasMoney={currencies.length > 0}
+                only={only}
                 isOpen={month.period >= openMonth}
               />
             ))}
@@ -61,12 +63,15 @@ export function MonthListPage({ visit, months, openMonth, earlier }: MonthListPr
 function MonthRow({
   month,
   before,
-  currencies,
+  hasMoney,
+  only,
   isOpen,
 }: {
   month: MonthSummary;
   before: MonthSummary | undefined;
-  currencies: readonly string[];
+  hasMoney: boolean;
+  /** The currency of all months; null if there are several. */
+  only: string | null;
   isOpen: boolean;
 }) {
   const { period, workspaces, closed, tenants, credits_used, amounts } = month;
@@ -82,20 +87,23 @@ function MonthRow({
         <Badge tone={isOpen ? 'quiet' : closed === workspaces ? 'good' : 'odd'}>{state}</Badge>
       </td>
       <td class="number wide-only">{formatInteger(tenants)}</td>
-      <td class={currencies.length > 0 ? 'number wide-only' : 'number'} data-label="Credits">
+      <td class={hasMoney ? 'number wide-only' : 'number'} data-label="Credits">
         {formatInteger(credits_used)}
         <small>{change(credits_used, before?.credits_used)}</small>
       </td>
-      {currencies.map((currency) => {
-        const sum = amounts.find((each) => each.currency === currency);
-        const previous = before?.amounts.find((each) => each.currency === currency)?.amount_minor;
-        return (
-          <td key={currency} class="number" data-label={currency}>
-            {sum === undefined ? '' : moneyText(sum).replace(` ${currency}`, '')}
-            <small>{sum === undefined ? null : change(sum.amount_minor, previous)}</small>
-          </td>
-        );
-      })}
+      {hasMoney ? (
+        <td class="number" data-label={only ?? undefined}>
+          {amounts.map((sum) => {
+            const previous = before?.amounts.find(({ currency }) => currency === sum.currency)?.amount_minor;
+            return (
+              <div key={sum.currency}>
+                {only === null ? moneyText(sum) : formatDecimal(sum.amount)}
+                <div class="small quiet">{change(sum.amount_minor, previous)}</div>
+              </div>
+            );
+          })}
+        </td>
+      ) : null}
     </tr>
   );
 }

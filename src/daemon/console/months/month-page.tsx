@@ -117,10 +117,8 @@ function Workspaces({ visit, plan, names, page }: WorkspacesProps) {
   const heads = [
     { label: 'Workspace' },
     { label: 'State' },
-    { label: 'Tenants', number: true, wide: true },
-    { label: 'Credits', number: true, wide: true },
+    { label: 'Credits', number: true },
     { label: 'Amount', number: true },
-    { label: 'Documents', wide: true },
   ];
   const table = (
     <Table label="Workspaces" heads={heads} stacked {...(canChange ? { pick: 'workspaces' } : {})}>
@@ -212,6 +210,10 @@ function WorkspaceRow({
       <th scope="row">
         <a href={linkTo('/tenants', { workspace: workspace_id, period, sort: 'amount' })}>{name}</a>
         {name === workspace_id ? null : <small>{workspace_id}</small>}
+        <small>
+          <a href={linkTo('/report', { workspace: workspace_id, period })}>Report</a> ·{' '}
+          <a href={linkTo(`/months/${period}/statements`, { workspace: workspace_id })}>Statements</a>
+        </small>
       </th>
       <td class="state">
         <Badge tone={STATES[state]}>{state}</Badge>
@@ -232,8 +234,10 @@ function WorkspaceRow({
           </div>
         ))}
       </td>
-      <td class="number wide-only">{formatInteger(tenants)}</td>
-      <td class="number wide-only">{formatInteger(credits_used)}</td>
+      <td class="number" data-label="Credits">
+        {formatInteger(credits_used)}
+        <small>{counted(tenants, 'tenant')}</small>
+      </td>
       <td class="number">
         {amounts.map(({ currency, amount, previous_amount }) => (
           <div key={currency}>
@@ -241,12 +245,6 @@ function WorkspaceRow({
             <div class="small quiet">{formatDecimal(previous_amount)} before</div>
           </div>
         ))}
-      </td>
-      <td class="wide-only nowrap">
-        <div>
-          <a href={linkTo('/report', { workspace: workspace_id, period })}>Report</a>
-        </div>
-        <a href={linkTo(`/months/${period}/statements`, { workspace: workspace_id })}>Statements</a>
       </td>
     </tr>
   );
@@ -272,15 +270,19 @@ function Changes({ sum: { currency, largest } }: { sum: MonthEnd['money'][number
   ];
   return (
     <Card title={`Largest changes in ${currency}`} note={counted(largest.length, 'tenant')}>
-      <Table label={`Largest changes in ${currency}`} heads={heads}>
+      <Table label={`Largest changes in ${currency}`} heads={heads} stacked>
         {largest.map(({ workspace_id, tenant_id, amount, previous_amount, reasons }) => (
           <tr key={`${workspace_id} ${tenant_id}`}>
             <th scope="row">
               <a href={tenantLink(workspace_id, tenant_id)}>{tenant_id}</a>
               <small>{workspace_id}</small>
             </th>
-            <td class="number">{formatDecimal(amount)}</td>
-            <td class="number">{formatDecimal(previous_amount)}</td>
+            <td class="number" data-label="Amount">
+              {formatDecimal(amount)}
+            </td>
+            <td class="number" data-label="Previous month">
+              {formatDecimal(previous_amount)}
+            </td>
             <td class="wide-only">{reasons.map((reason) => REASONS[reason]).join(', ')}</td>
           </tr>
         ))}

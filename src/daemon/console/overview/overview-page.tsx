@@ -244,7 +244,7 @@ function FreshWorkspaces({ workspaces, nowMs }: { workspaces: readonly Workspace
   ];
   return (
     <Card title="Workspaces" note={<a href="/runs">All runs</a>}>
-      <Table label="Workspaces" heads={heads}>
+      <Table label="Workspaces" heads={heads} stacked>
         {workspaces.slice(0, SHOWN_WORKSPACES).map((workspace) => (
           <FreshWorkspaceRow key={workspace.workspace_id} workspace={workspace} nowMs={nowMs} />
         ))}
@@ -271,12 +271,12 @@ function FreshWorkspaceRow({ workspace, nowMs }: { workspace: WorkspaceLine; now
       <td>
         <Badge tone={tone}>{label}</Badge>
       </td>
-      <td>
+      <td data-label="Last complete">
         <Ago at={last_complete_run_at} nowMs={nowMs} />
       </td>
       <td class="wide-only">{next_attempt_at === null ? '' : <Ago at={next_attempt_at} nowMs={nowMs} />}</td>
       <td class="wide-only nowrap">{covers_from === null ? '' : `${covers_from} to ${covers_to ?? ''}`}</td>
-      <td class="number">
+      <td class="number" data-label="Open alerts">
         {open_alerts === 0 ? (
           0
         ) : (

@@ -116,7 +116,6 @@ function RunWalks({ walks }: { walks: readonly Walk[] }) {
     { label: 'Pages', number: true },
     { label: 'Records', number: true },
     { label: 'Announced', number: true, wide: true },
-    { label: 'Took', number: true, wide: true },
     { label: 'Digest of the figures', wide: true },
   ];
   return (
@@ -129,7 +128,7 @@ function RunWalks({ walks }: { walks: readonly Walk[] }) {
             <th scope="row">
               {walk.walk_number}
               <small>
-                <Time at={walk.started_at} />
+                <Time at={walk.started_at} /> · {tookText(walk.started_at, walk.finished_at) ?? 'running'}
               </small>
             </th>
             <td>
@@ -145,7 +144,6 @@ function RunWalks({ walks }: { walks: readonly Walk[] }) {
               <small>{formatInteger(walk.distinct_keys)} distinct</small>
             </td>
             <td class="number wide-only">{formatInteger(walk.total_records)}</td>
-            <td class="number wide-only">{tookText(walk.started_at, walk.finished_at)}</td>
             <td class="wide-only">
               <code>{walk.content_digest.slice(0, 16)}</code>
             </td>

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { counted } from '../../../core/text/words.ts';
 import type { WorkspaceLine } from '../../../freshness/workspace-status.ts';
 import { sortWorstFirst } from '../../../freshness/workspace-status.ts';
 import { latestRuns, RUN_STATUSES } from '../../../operations/runs/latest-runs.ts';
@@ -81,7 +82,6 @@ function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPage
     { label: 'Result' },
     { label: 'Months', wide: true },
     { label: 'Took', number: true, wide: true },
-    { label: 'Pages', number: true, wide: true },
     { label: 'Records', number: true, wide: true },
     { label: 'Changes', number: true },
   ];
@@ -184,8 +184,10 @@ function RunRow({ run }: { run: LatestRun }) {
       </td>
       <td class="wide-only nowrap">{from_period === null ? '' : `${from_period} to ${to_period ?? ''}`}</td>
       <td class="number wide-only">{tookText(started_at, finished_at)}</td>
-      <td class="number wide-only">{formatInteger(run.pages)}</td>
-      <td class="number wide-only">{formatInteger(run.records)}</td>
+      <td class="number wide-only">
+        {formatInteger(run.records)}
+        <small>{counted(run.pages, 'page')}</small>
+      </td>
       <td class="number" data-label="Changes">
         {formatInteger(run.entries)}
       </td>

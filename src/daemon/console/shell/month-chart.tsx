@@ -73,7 +73,7 @@ export function MonthChart({ data, label }: { data: MonthChartData; label: strin
       {limit === null ? null : (
         <>
           <line class="limit" x1={LEFT} x2={WIDTH - RIGHT} y1={y(limit)} y2={y(limit)} />
-          <text class="limit-text" x={LEFT + 6} y={y(limit) - 6}>
+          <text class="limit-text" {...limitPlace(limit < highest / 2)} y={y(limit) - 6}>
             Limit {formatInteger(data.limit ?? 0n)}
           </text>
         </>
@@ -85,6 +85,11 @@ export function MonthChart({ data, label }: { data: MonthChartData; label: strin
       ))}
     </svg>
   );
+}
+
+/** A low limit is crossed on the left, where its label would be struck through. */
+function limitPlace(isLow: boolean): { x: number; 'text-anchor': 'start' | 'end' } {
+  return isLow ? { x: WIDTH - RIGHT - 6, 'text-anchor': 'end' } : { x: LEFT + 6, 'text-anchor': 'start' };
 }
 
 function Forecast({
@@ -111,11 +116,10 @@ function Forecast({
 }
 
 /** Names the lines of the chart, each with a sample. */
-export function MonthLegend({ data: { currentName, previousName, limit, forecast, marks } }: { data: MonthChartData }) {
-  const entries: [name: string, sample: 'now' | 'before' | 'limit' | 'likely' | 'mark'][] = [
-    [currentName, 'now'],
-    [previousName, 'before'],
-  ];
+export function MonthLegend({ data }: { data: MonthChartData }) {
+  const { currentName, previousName, previous, limit, forecast, marks } = data;
+  const entries: [name: string, sample: 'now' | 'before' | 'limit' | 'likely' | 'mark'][] = [[currentName, 'now']];
+  if (previous.some((credits) => credits !== null)) entries.push([previousName, 'before']);
   if (limit !== null) entries.push(['limit', 'limit']);
   if (forecast !== null) entries.push([forecast.low === null ? 'forecast' : 'forecast with its 80% range', 'likely']);
   if (marks.length > 0) entries.push(['notified', 'mark']);

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Severity } from '../../../core/text/alert-words.ts';
-import { Badge } from '../../../look/parts.tsx';
+import { Badge, tableClass } from '../../../look/parts.tsx';
 import { formatInteger, timeAgo } from '../../../reports/formats/columns.ts';
 import { minuteName } from './formats.ts';
 import { usePageZone } from './page-zone.ts';
@@ -57,10 +57,11 @@ interface TableProps {
 
 /** A table that scrolls sideways inside its box. */
 export function Table({ label, heads, pick, stacked, children }: TableProps) {
+  const numbers = heads.filter(({ number }) => number === true).length;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
-      <table class={stacked ? 'stacked' : ''}>
+      <table class={tableClass({ numbers, isStacked: stacked === true })}>
         <thead>
           <tr>
             {pick === undefined ? null : (

@@ -44,11 +44,10 @@ export function TenantListPage({ visit, filters, ranking, workspaces, months }: 
   const sortLink = (sort: TenantSort) => linkTo('/tenants', { ...kept, sort });
   const heads = [
     { label: 'Tenant', sortLink: sortLink('name'), sorted: filters.sort === 'name' },
-    ...(workspaces.length > 1 ? [{ label: 'Workspace', wide: true }] : []),
     { label: 'Credits', number: true, sortLink: sortLink('credits'), sorted: filters.sort === 'credits' },
-    { label: 'Previous month', number: true, wide: true },
+    { label: 'Previous month', number: true },
     { label: 'Change', number: true, sortLink: sortLink('change'), sorted: filters.sort === 'change' },
-    { label: 'Charge', number: true, wide: true, sortLink: sortLink('amount'), sorted: filters.sort === 'amount' },
+    { label: 'Charge', number: true, sortLink: sortLink('amount'), sorted: filters.sort === 'amount' },
   ];
   return (
     <Layout visit={visit} place="tenants" title="Tenants">
@@ -91,7 +90,7 @@ export function TenantListPage({ visit, filters, ranking, workspaces, months }: 
         {ranking.tenants.length === 0 ? (
           <Empty>{filters.search === undefined ? 'No tenant has usage in this month.' : 'No tenant matches.'}</Empty>
         ) : (
-          <Table label="Tenants" heads={heads}>
+          <Table label="Tenants" heads={heads} stacked>
             {ranking.tenants.map((tenant) => (
               <TenantRow
                 key={JSON.stringify([tenant.workspace_id, tenant.tenant_id])}
@@ -128,6 +127,7 @@ function TenantRow({
     display_name === null ? null : tenant_id,
     external_ref,
     ...Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+    showWorkspace ? workspace_id : null,
   ].filter((part) => part !== null);
   return (
     <tr>
@@ -135,13 +135,16 @@ function TenantRow({
         <a href={linkTo(tenantLink(workspace_id, tenant_id), { period })}>{display_name ?? tenant_id}</a>
         {others.length === 0 ? null : <small>{others.join(' · ')}</small>}
       </th>
-      {showWorkspace ? <td class="wide-only">{workspace_id}</td> : null}
-      <td class="number">{credits_used === null ? '' : formatInteger(credits_used)}</td>
-      <td class="number wide-only">{previous_credits === null ? '' : formatInteger(previous_credits)}</td>
-      <td class="number">
+      <td class="number" data-label="Credits">
+        {credits_used === null ? '' : formatInteger(credits_used)}
+      </td>
+      <td class="number" data-label="Previous month">
+        {previous_credits === null ? '' : formatInteger(previous_credits)}
+      </td>
+      <td class="number" data-label="Change">
         {credits_used === null || previous_credits === null ? '' : (changeText(credits_used, previous_credits) ?? '')}
       </td>
-      <td class="number wide-only">
+      <td class="number" data-label="Charge">
         {tenant.amount === null || tenant.currency === null
           ? ''
           : moneyText({ amount: tenant.amount, currency: tenant.currency })}

@@ -1,3 +1,4 @@
+import { mutedWords } from '../../../alerts/messages/muted.ts';
 import type { ListedAlert } from '../../../alerts/queries/alerts.ts';
 import { DAY_MS } from '../../../core/durations.ts';
 import { formatMinor } from '../../../core/money.ts';
@@ -42,7 +43,12 @@ export function TenantPage({ visit, data, alerts, openAlerts }: TenantPageProps)
           {facts.join(' · ')} {withdrawn ? <Badge tone="odd">withdrawn</Badge> : null}
         </p>
       </div>
-      <MonthTiles data={data} isOpen={period === periodAt(visit.nowMs)} openAlerts={openAlerts} />
+      <MonthTiles
+        data={data}
+        isOpen={period === periodAt(visit.nowMs)}
+        openAlerts={openAlerts}
+        hasMuted={alerts.some(({ state }) => state === 'firing')}
+      />
       <div class="columns">
         <div>
           <Days data={data} />
@@ -62,7 +68,12 @@ export function TenantPage({ visit, data, alerts, openAlerts }: TenantPageProps)
 }
 
 /** The figures of the month that is shown, against the previous month. */
-function MonthTiles({ data, isOpen, openAlerts }: Pick<TenantPageProps, 'data' | 'openAlerts'> & { isOpen: boolean }) {
+function MonthTiles({
+  data,
+  isOpen,
+  openAlerts,
+  hasMuted,
+}: Pick<TenantPageProps, 'data' | 'openAlerts'> & { isOpen: boolean; hasMuted: boolean }) {
   const { months, credits, money, period } = data;
   const at = months.indexOf(period);
   if (at < 0) return null;
@@ -93,7 +104,7 @@ function MonthTiles({ data, isOpen, openAlerts }: Pick<TenantPageProps, 'data' |
       ))}
       <Tile label="Open alerts">
         <p class={`figure ${openAlerts === 0 ? '' : 'odd'}`}>{formatInteger(openAlerts)}</p>
-        <p class="quiet">{openAlerts === 0 ? 'nothing unusual' : 'listed below'}</p>
+        <p class="quiet">{openAlerts > 0 ? 'listed below' : hasMuted ? 'others are muted' : 'nothing unusual'}</p>
       </Tile>
     </div>
   );
@@ -137,7 +148,7 @@ function Months({ data, openMonth }: { data: TenantPageData; openMonth: string }
   ];
   return (
     <Card title="Months">
-      <Table label="Months" heads={heads}>
+      <Table label="Months" heads={heads} stacked>
         {months
           .map((month, at) => (
             <tr key={month}>
@@ -149,13 +160,15 @@ function Months({ data, openMonth }: { data: TenantPageData; openMonth: string }
                   {monthName(month)}
                 </a>
               </th>
-              <td class="number">{formatInteger(credits[at] ?? 0n)}</td>
-              <td class={money.length > 0 ? 'number wide-only' : 'number'}>
+              <td class="number" data-label="Credits">
+                {formatInteger(credits[at] ?? 0n)}
+              </td>
+              <td class={money.length > 0 ? 'number wide-only' : 'number'} data-label="Change">
                 {month === openMonth ? <span class="quiet">to date</span> : changeAt(credits, at)}
               </td>
               <td class="number wide-only">{formatInteger(requests[at] ?? 0n)}</td>
               {money.map(({ currency, amounts }) => (
-                <td key={currency} class="number">
+                <td key={currency} class="number" data-label={currency}>
                   {monthAmountText(amounts[at] ?? 0n, currency)}
                 </td>
               ))}
@@ -180,22 +193,24 @@ function Lines({ data: { lines, period } }: { data: TenantPageData }) {
     { label: 'Line' },
     { label: 'Credits', number: true },
     { label: 'Amount', number: true },
-    { label: 'Rate card', wide: true },
+    { label: 'Rate card' },
   ];
   return (
     <Card title="Charges" note={monthName(period)}>
       {lines.length === 0 ? (
         <Empty>No charges in this month.</Empty>
       ) : (
-        <Table label="Charges" heads={heads}>
+        <Table label="Charges" heads={heads} stacked>
           {lines.map(({ kind, credits, amount, currency, card }, at) => (
             <tr key={`${at} ${kind}`}>
               <th scope="row">{kind}</th>
-              <td class="number">{credits === null ? '' : formatInteger(credits)}</td>
-              <td class="number">
+              <td class="number" data-label="Credits">
+                {credits === null ? '' : formatInteger(credits)}
+              </td>
+              <td class="number" data-label="Amount">
                 {amount === null ? 'no price' : moneyText({ amount: formatMinor(amount, currency), currency })}
               </td>
-              <td class="wide-only">{card}</td>
+              <td data-label="Rate card">{card}</td>
             </tr>
           ))}
         </Table>
@@ -207,23 +222,27 @@ function Lines({ data: { lines, period } }: { data: TenantPageData }) {
 function TenantEntries({ data: { entries } }: { data: TenantPageData }) {
   const heads = [
     { label: 'Recorded' },
-    { label: 'Month', wide: true },
-    { label: 'Kind', wide: true },
+    { label: 'Month' },
+    { label: 'Kind' },
     { label: 'Credits', number: true },
     { label: 'After', number: true },
   ];
   return (
     <Card title="Latest ledger entries" note={`${entries.length} entries`}>
-      <Table label="Latest ledger entries" heads={heads}>
+      <Table label="Latest ledger entries" heads={heads} stacked>
         {entries.map(({ at, period, kind, delta, after }, index) => (
           <tr key={`${index} ${at}`}>
             <td>
               <Time at={at === '' ? null : at} />
             </td>
-            <td class="wide-only">{period}</td>
-            <td class="wide-only">{kind}</td>
-            <td class="number">{formatSigned(delta)}</td>
-            <td class="number">{formatInteger(after)}</td>
+            <td>{period}</td>
+            <td>{kind}</td>
+            <td class="number" data-label="Credits">
+              {formatSigned(delta)}
+            </td>
+            <td class="number" data-label="After">
+              {formatInteger(after)}
+            </td>
           </tr>
         ))}
       </Table>
@@ -271,6 +290,7 @@ function Alerts({ alerts }: { alerts: readonly ListedAlert[] }) {
               <span>
                 <StateBadge alert={{ ...alert, muted_because: null }} />
               </span>
+              {alert.muted_because === null ? null : <p>{mutedWords(alert.muted_because)}</p>}
             </li>
           ))}
         </ul>
