@@ -2,7 +2,10 @@ import type { Command } from 'commander';
 import type { StartedThread } from '../writer/start-thread.ts';
 import type { CliContext } from './shared/cli-context.ts';
 
-/** A command as `--help` lists it. Its code is loaded when it is called: see "Loading" in docs/architecture.md. */
+/**
+ * A command as `--help` lists it. Its code is loaded only when the command is used: see "Loading" in
+ * docs/architecture.md.
+ */
 export interface CommandEntry {
   name: string;
   takes: string;
@@ -210,14 +213,17 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
 ];
 
-/** Starts the writer thread early for a command that writes, so that it loads its code while this thread loads the command. */
+/**
+ * Starts the writer thread early for a command that writes. The thread then loads its code while this thread loads the
+ * command.
+ */
 export async function startThreadFor(argv: readonly string[]): Promise<StartedThread | undefined> {
   if (!COMMANDS.some(({ name, writes }) => writes && argv.includes(name))) return undefined;
   const { startThread } = await import('../writer/start-thread.ts');
   try {
     return startThread();
   } catch {
-    // The command reports this failure when it needs the thread.
+    // The command reports the failure when it needs the thread.
     return undefined;
   }
 }

@@ -17,11 +17,13 @@ import { localUrl } from '../net/local-address.ts';
 import type { Context } from '../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, plainCommand, reportingCommand } from './shared/cli-context.ts';
 
-/** Maximum duration of a stop. Must be below kill_timeout in ecosystem.config.cjs. */
+/**
+ * A stop may take this long. It must be below kill_timeout in ecosystem.config.cjs, after which pm2 kills the process.
+ */
 const STOP_DEADLINE_MS = 19_000;
-/** After everything is released, the process is ended after this time, in case a library's timer keeps it alive. */
+/** The process is ended this long after everything was released, because a library's timer may keep it alive. */
 const EXIT_DELAY_MS = 300;
-/** Maximum duration of a stop after the writer died: nothing can be written any more. */
+/** A stop may take this long after the writer died. Nothing can be written any more. */
 const DEAD_WRITER_DEADLINE_MS = 800;
 
 export function daemonCommand(cli: CliContext): CliCommand {
@@ -46,11 +48,16 @@ interface StopRequest {
   logTo(logger: Logger): void;
   /** Requests a stop; a second request ends the process at once. */
   request(cause: string, exitCode: number, deadlineMs?: number): void;
-  /** Stops listening. The deadline of a requested stop remains, because something may keep the process alive. */
+  /**
+   * Stops listening for signals. The deadline of a requested stop still applies, because something may keep the process
+   * alive.
+   */
   end(): void;
 }
 
-/** Listens for signals, also during the start: the first requests a stop; the second, or the deadline, ends the process. */
+/**
+ * Listens for signals, even during the start. The first requests a stop. The second, or the deadline, ends the process.
+ */
 function listenForStop(cli: CliContext): StopRequest {
   const { promise, resolve } = Promise.withResolvers<void>();
   let logger: Logger | null = null;
@@ -77,19 +84,21 @@ function listenForStop(cli: CliContext): StopRequest {
   };
   const end = (): void => {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-    // A BullMQ timer keeps the process alive for six seconds after its blocking read was interrupted.
+    // A timer of BullMQ keeps the process alive for six seconds after a blocking read was interrupted.
     if (isRequested) systemClock.after(EXIT_DELAY_MS, () => process.exit(cli.exitCode), { background: true });
   };
   return { requested: promise, logTo, request, end };
 }
 
 interface ReloadSignals {
-  /** Calls `reload` at each SIGHUP from now on, and at once if one was received before. */
+  /** Calls `reload` at each SIGHUP from now on, and immediately if a SIGHUP was received before. */
   onSignal(reload: () => Promise<void>): void;
   end(): void;
 }
 
-/** Handles SIGHUP from now on, which would otherwise end the process, and remembers it until a handler is set. */
+/**
+ * Listens for SIGHUP, which would otherwise end the process. A SIGHUP is remembered until `onSignal` sets a handler.
+ */
 function listenForReload(): ReloadSignals {
   let handler: (() => Promise<void>) | null = null;
   let wasReceived = false;
@@ -193,7 +202,7 @@ export function openCommand(cli: CliContext): CliCommand {
 }
 
 const RELOAD_POLL_MS = 50;
-/** Maximum duration of a reload: each command that prints a secret may take ten seconds, and they run in sequence. */
+/** A reload may take this long: the commands that print secrets run one after the other, up to ten seconds each. */
 const RELOAD_TIMEOUT_MS = 60_000;
 
 export function reloadCommand(cli: CliContext): CliCommand {
@@ -202,7 +211,10 @@ export function reloadCommand(cli: CliContext): CliCommand {
     .action(() => reload(cli));
 }
 
-/** Signals the daemon to reload. The daemon reads the configuration itself, with its own environment and permissions. */
+/**
+ * Sends the daemon a signal to reload. The daemon reads the configuration itself, with its own environment and
+ * permissions.
+ */
 async function reload(cli: CliContext): Promise<void> {
   const { file, ledger } = await cli.loadConfig();
   const daemon = requireLocalDaemon(ledger.path);

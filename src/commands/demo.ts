@@ -22,7 +22,7 @@ import { CliCommand, type CliContext, printProse, withStopSignal } from './share
 const STEP_TIMEOUT_MS = 30_000;
 const DEMO_WORKSPACE = 'ws-demo';
 const JUMPING = 'blue-harbor';
-/** Credits per tenant in the first of the five months. */
+/** Credits of each tenant in the first of the demo's five months. */
 const DEMO_TENANTS = { [JUMPING]: 41_000, 'cedar-analytics': 18_500, 'delta-foods': 7_250, 'ember-labs': 63_900 };
 const FINANCE_QUERIES = [
   'SELECT tenant_id, period, credits_used, request_count, state FROM finance_usage ORDER BY period DESC LIMIT 4',
@@ -165,7 +165,10 @@ function shellIn(cli: CliContext, folder: string, signal: AbortSignal): (...argv
   };
 }
 
-/** Starts the daemon as a child process and prints its log. Resolves, after its first applied run, with a function that stops it. */
+/**
+ * Starts the daemon as a child process and prints its log. After the first applied run, resolves with a function that
+ * stops the daemon.
+ */
 async function startDemoDaemon(cli: CliContext, folder: string, stop: AbortSignal): Promise<() => Promise<void>> {
   cli.print('\n$ usage-ledger daemon');
   const child = spawn(process.execPath, [script(), 'daemon'], {

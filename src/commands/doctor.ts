@@ -1,7 +1,7 @@
 import type { Config } from '../config/types.ts';
 import { ConfigError } from '../core/errors.ts';
 import { inertText } from '../core/text/inert-text.ts';
-import { examine, examineWithout } from '../operations/doctor/examine.ts';
+import { examine, examineInvalidConfig } from '../operations/doctor/examine.ts';
 import type { DoctorFinding } from '../operations/doctor/finding.ts';
 import {
   type CliCommand,
@@ -27,7 +27,7 @@ async function doctor(cli: CliContext, { probe = false }: DoctorOptions): Promis
   const { env, cwd } = cli.io;
   const config = await loadConfigOrError(cli);
   if (config instanceof ConfigError) {
-    printFindings(cli, await examineWithout(config, { env, cwd }));
+    printFindings(cli, await examineInvalidConfig(config, { env, cwd }));
     cli.exitCode = EXIT.usage;
     return;
   }

@@ -29,8 +29,8 @@ export async function main(argv: string[], io: Io): Promise<number> {
 }
 
 /**
- * Builds the program, and loads only the commands that `isCalled` accepts. Help needs just the names of the others, and
- * loading them all takes longer than most commands run.
+ * Builds the program, and loads the code of only those commands that `isCalled` accepts. For the others, the help needs
+ * only names and descriptions, and loading all code takes longer than most commands run.
  */
 export async function buildProgram(cli: CliContext, isCalled: (name: string) => boolean): Promise<Command> {
   const program = new CliCommand('usage-ledger')
@@ -69,7 +69,8 @@ function configure(command: Command, cli: CliContext): void {
     })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    // Commander's own error would not suggest the subcommand that a misspelt word means; that of `refuseExcess` does.
+    // With this, `refuseExcess` reports extra arguments. Unlike commander, it suggests the subcommand that a misspelt
+    // word means.
     .allowExcessArguments(true);
   if (command.parent === null) {
     command.hook('preAction', (_, action) => {

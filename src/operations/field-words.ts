@@ -9,7 +9,10 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Describes the fault of a field, unless its schema does. An error map for `safeParse`. */
+/**
+ * An error map for `safeParse`: describes what is wrong with a field. Returns undefined if the field's schema has its
+ * own message.
+ */
 export function fieldWords(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -1,6 +1,6 @@
 import { idText, periodText } from './schemas.ts';
 
-/** The filters that several operations share. */
+/** Filters that several operations share. */
 export const WORKSPACE_FILTER = { workspace: idText.optional().describe('only this workspace') };
 export const TENANT_FILTER = { tenant: idText.optional().describe('only this tenant') };
 export const PERIOD_FILTERS = {

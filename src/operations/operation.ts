@@ -5,12 +5,12 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { Column, SheetColumn } from '../reports/formats/columns.ts';
 import type { Context } from '../wiring/context.ts';
 
-/** The person or token that runs an operation, and how they were identified. */
+/** The person or token that runs an operation, and how its name is known. */
 export interface Actor {
   name: string;
   /**
-   * `stated`: the name given with `--by`, which nobody checked; `terminal`: the system user that runs a command; `token`: the
-   * name of an API token; `person`: the name of somebody who signed in to the console.
+   * `stated`: the name was given with `--by`, and nobody checked it. `terminal`: the system user who runs the command.
+   * `token`: the name of an API token. `person`: somebody who signed in to the console.
    */
   kind: 'stated' | 'terminal' | 'token' | 'person';
 }
@@ -27,7 +27,10 @@ export function actorText({ name, kind }: Actor): string {
   return name + ACTOR_SUFFIXES[kind];
 }
 
-/** Returns the actor that somebody names. Throws UsageError if the name looks like one that the program found out itself. */
+/**
+ * Returns the actor for a name given with `--by`. Throws UsageError if the name ends like those that the program adds
+ * itself.
+ */
 export function statedActor(name: string): Actor {
   const suffix = Object.values(ACTOR_SUFFIXES).find((each) => each !== '' && name.trimEnd().endsWith(each.trim()));
   if (suffix === undefined) return { name, kind: 'stated' };
@@ -37,21 +40,24 @@ export function statedActor(name: string): Actor {
   );
 }
 
-/** The surroundings of one call of an operation. The caller owns the connection and the signal. */
+/** What one call of an operation can use. The caller owns the connection and the signal. */
 export interface Scope {
   readonly context: Context;
   readonly connection: LedgerDb;
   readonly actor: Actor;
   readonly signal: AbortSignal;
-  /** Queues a run of a workspace; `exists`: one waits or is running. Absent outside a daemon. */
+  /** Queues a run of a workspace. Returns `exists` if a run is waiting or in progress. Absent outside a daemon. */
   readonly enqueueSync?: EnqueueSync | undefined;
-  /** Runs a slow read in a thread. Absent outside a daemon, and in that thread: it runs here. */
+  /**
+   * Runs a slow read in another thread. Absent outside a daemon and in such a thread; the read then runs in this
+   * thread.
+   */
   readonly runApart?: RunApart | undefined;
-  /** Renders the document of a slow read in a thread. Absent unless the answer is JSON that a daemon sends. */
+  /** Runs a slow read in another thread and renders its document there. Present only if a daemon answers in JSON. */
   readonly renderApart?: RenderApart | undefined;
 }
 
-/** Runs a read that answers with a document, or reads a page of a listing. */
+/** Runs a read in another thread: an operation that returns a document, or one page of a listing. */
 export type RunApart = <Output extends object>(
   operation: string,
   input: Record<string, unknown>,
@@ -65,9 +71,9 @@ export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added
 
 export interface HttpRoute {
   method: 'GET' | 'POST' | 'DELETE';
-  /** The path below `/api/v1`; `{name}` is a field of the input. */
+  /** The path below `/api/v1`. `{name}` stands for the input field `name`. */
   path: string;
-  /** The status of a success; 200 if it is absent. 202: the work follows. */
+  /** The HTTP status of a success; absent: 200. 202 means that the work is done later. */
   status?: 202;
 }
 
@@ -76,30 +82,32 @@ interface OperationHead<Input extends z.ZodObject> {
   name: string;
   /** One sentence without a full stop, for help, OpenAPI and MCP. */
   summary: string;
-  /** Sentences for OpenAPI and MCP: when to use it and when another, and the meaning of its figures. */
+  /** Sentences for OpenAPI and MCP: when to use this operation and when another one, and what its figures mean. */
   details?: string;
   role: Role;
   input: Input;
   http: HttpRoute;
-  /** The field with a file: its requests are `multipart/form-data`. Absent if there is none. */
+  /** The input field with an uploaded file; requests are then `multipart/form-data`. Absent if no file is uploaded. */
   upload?: string;
   /** The command that prints the same document with `--json`; null if only the API has it. */
   command: string | null;
 }
 
-/** An operation that answers with one document. */
+/** An operation that returns one document. */
 export interface DocumentOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
   kind: 'document';
   details: string;
   output: z.ZodType<Output>;
-  /** The read takes seconds for a large ledger: run it with `runRead`. */
+  /** True if the read takes seconds for a large ledger; run it with `runRead`. */
   isSlow?: true;
-  /** Builds the document as a printable page, in pieces; absent if there is none. */
+  /** Yields the document as a printable page, in pieces. Absent if there is no such page. */
   page?(document: Output): Iterable<string>;
   run(scope: Scope, input: z.output<Input>): Output | Promise<Output>;
 }
 
-/** A read that takes seconds for a large ledger, and is part of an operation or of a page: run it with `runRead`. */
+/**
+ * A read that takes seconds for a large ledger and is part of another operation or of a page. Run it with `runRead`.
+ */
 export type SlowRead<Input extends z.ZodObject, Output> = Pick<
   DocumentOperation<Input, Output>,
   'name' | 'role' | 'input' | 'isSlow' | 'run'
@@ -107,24 +115,27 @@ export type SlowRead<Input extends z.ZodObject, Output> = Pick<
 
 /** The result of a change. */
 export interface Changed<Output> {
-  /** True if the ledger has the change, from this request or from an earlier one; false after a dry run. */
+  /** True if the change is in the ledger, from this request or an earlier one; false after a dry run. */
   applied: boolean;
   /** The document that the command prints with `--json`. */
   document: Output;
-  /** Members that follow those of `document`: an object as JSON in UTF-8. Absent if `document` has them all. */
+  /**
+   * Further members of the printed document, after those of `document`: a JSON object in UTF-8. Absent if there are
+   * none.
+   */
   rendered?: Uint8Array | undefined;
-  /** Sentences that the caller shows beside the document, such as a checkpoint that cannot be written. */
+  /** Sentences to show with the document, such as why a checkpoint could not be written. */
   notes: readonly string[];
 }
 
 /**
- * An operation that changes something. A request that is repeated has the same outcome: it finds the change in the ledger
- * and answers with it.
+ * An operation that changes something. A repeated request changes nothing: it returns the change that the ledger
+ * already has.
  */
 export interface ChangeOperation<Input extends z.ZodObject, Output> extends OperationHead<Input> {
   kind: 'change';
   output: z.ZodType<Output>;
-  /** A dry run takes seconds for a large ledger. */
+  /** True if a dry run takes seconds for a large ledger. */
   isSlow?: true;
   run(scope: Scope, input: z.output<Input>): Promise<Changed<Output>>;
 }
@@ -134,29 +145,29 @@ export type RowKey = readonly (string | number | bigint | null)[];
 
 /** The part of a listing that a caller reads. */
 export interface Page {
-  /** The key of the last row that the caller has; null for the first page. */
+  /** The key of the last row that the caller has read; null for the first page. */
   after: RowKey | null;
-  /** The number of rows that the caller reads; null for all. A listing may yield more. */
+  /** The maximum number of rows that the caller reads; null for all. A listing may yield more. */
   limit: number | null;
 }
 
 export const ALL_ROWS: Page = { after: null, limit: null };
 
 /**
- * The rows of a listing. They are read from the ledger while the caller iterates, so the caller holds a read transaction
- * until then.
+ * The rows of a listing. They are read from the ledger while the caller iterates, so the caller must keep the read
+ * transaction open until the end.
  */
 export interface Listing<Row extends object, Head extends object> {
-  /** The members of the document before the rows. */
+  /** The members of the printed document before the rows. */
   head: Head;
   /** The columns, if they depend on the input. */
   columns?: readonly SheetColumn[];
   rows: Iterable<Row>;
-  /** The members of the document after the rows. */
+  /** The members of the printed document after the rows. */
   tail?: object;
 }
 
-/** An operation that answers with rows of any number. */
+/** An operation that returns any number of rows. */
 export interface ListOperation<
   Input extends z.ZodObject,
   Row extends object,
@@ -167,25 +178,31 @@ export interface ListOperation<
   details: string;
   /** The name of the listing, and of its sheet in a workbook. */
   title: string;
-  /** The member of the document that has the rows. */
+  /** The name of the document's member that has the rows. */
   member: string;
   head: z.ZodType<Head>;
   row: z.ZodType<Row>;
-  /** The members after the rows; absent if there are none. */
+  /** The schema of the members after the rows; absent if there are none. */
   tail?: z.ZodObject;
-  /** The columns of a file; `listing`: each listing has its own; null: rows that no table can hold. */
+  /**
+   * The columns of an exported file. `listing`: each listing has its own columns. Null: the rows do not fit into a
+   * table.
+   */
   columns: readonly Column<Row>[] | 'listing' | null;
-  /** Builds the listing as a printable page, in pieces; absent if there is none. */
+  /** Yields the listing as a printable page, in pieces. Absent if there is no such page. */
   page?(listing: NoInfer<Result>): Iterable<string>;
   keyOf(row: Row): RowKey;
-  /** Reports whether a page takes so long for a large ledger that it is read in a thread; absent: none does. */
+  /**
+   * Reports whether reading a page takes so long for a large ledger that another thread reads it. Absent: it never
+   * does.
+   */
   isSlow?(input: z.output<Input>): boolean;
-  /** Each row takes about a millisecond: a daemon answers other requests between the rows of a page. */
+  /** True if each row takes about a millisecond. A daemon then answers other requests between the rows of a page. */
   hasSlowRows?: true;
   run(scope: Scope, input: z.output<Input>, page: Page): Result;
 }
 
-/** An operation that lists rows, whatever its input and its rows are. */
+/** A list operation with any input and rows. */
 export interface AnyListOperation extends Omit<ListOperation<z.ZodObject, object, object>, 'columns'> {
   columns: readonly SheetColumn[] | 'listing' | null;
 }
@@ -195,13 +212,14 @@ export type Operation =
   | ChangeOperation<z.ZodObject, object>
   | AnyListOperation;
 
-export function document<Input extends z.ZodObject, Output extends object>(
+/** Declares an operation that returns one document. */
+export function documentOperation<Input extends z.ZodObject, Output extends object>(
   operation: Omit<DocumentOperation<Input, Output>, 'kind'>,
 ): DocumentOperation<Input, Output> {
   return { kind: 'document', ...operation };
 }
 
-/** Runs a read; a slow one in a thread if the caller has one. */
+/** Runs a read. A slow one runs in another thread if the caller has one. */
 export async function runRead<Input extends z.ZodObject, Output extends object>(
   scope: Scope,
   operation: SlowRead<Input, Output>,
@@ -212,8 +230,8 @@ export async function runRead<Input extends z.ZodObject, Output extends object>(
 }
 
 /**
- * Runs a read that the document of a change includes. Returns its members; `{}` and the rendered members if the caller
- * renders large documents in a thread, because copying one from there takes longer than a request may.
+ * Runs a read whose members become part of a change's document. If the caller renders in another thread, `members` is
+ * empty and `rendered` has the JSON: copying a large document from that thread would take longer than a request may.
  */
 export async function runIncludedRead<Input extends z.ZodObject, Output extends object>(
   scope: Scope,
@@ -226,8 +244,8 @@ export async function runIncludedRead<Input extends z.ZodObject, Output extends 
 
 const CALLERS_OF_DAEMON: ReadonlySet<Actor['kind']> = new Set(['token', 'person']);
 
-/** Declares a change. Whoever makes it over the API, MCP or the console is in the daemon's log. */
-export function change<Input extends z.ZodObject, Output extends object>(
+/** Declares an operation that changes something. A change over the API, MCP or the console is logged with its actor. */
+export function changeOperation<Input extends z.ZodObject, Output extends object>(
   operation: Omit<ChangeOperation<Input, Output>, 'kind'>,
 ): ChangeOperation<Input, Output> {
   return {
@@ -241,7 +259,7 @@ export function change<Input extends z.ZodObject, Output extends object>(
   };
 }
 
-/** Logs a change with its actor and with what it is about: the fields of its path, and the workspace. */
+/** Logs a change with its actor and its subject: the input fields in its path, and the workspace. */
 function logChange({ context, actor }: Scope, { name, http }: OperationHead<z.ZodObject>, input: object): void {
   const subject = Object.fromEntries(
     Object.entries(input).filter(([field]) => field === 'workspace' || http.path.includes(`{${field}}`)),
@@ -249,7 +267,8 @@ function logChange({ context, actor }: Scope, { name, http }: OperationHead<z.Zo
   context.logger.info({ operation: name, actor: actorText(actor), ...subject }, 'change made');
 }
 
-export function list<
+/** Declares an operation that returns rows. */
+export function listOperation<
   Input extends z.ZodObject,
   Row extends object,
   Head extends object,
@@ -258,7 +277,7 @@ export function list<
   return { kind: 'list', ...operation };
 }
 
-/** Returns the rows after the one with the key of `page`. For listings of a few rows in a stable order. */
+/** Returns the rows after the one with the key `page.after`, for short listings in a stable order. */
 export function rowsAfter<Row>(rows: readonly Row[], keyOf: (row: Row) => RowKey, { after }: Page): readonly Row[] {
   if (after === null) return rows;
   const index = rows.findIndex((row) => isSameKey(keyOf(row), after));
@@ -278,7 +297,7 @@ function compareKeys(a: RowKey, b: RowKey): number {
   return 0;
 }
 
-/** Compares values of one column. Null sorts first, as in SQLite. */
+/** Compares two values of a key column. Null sorts first, as in SQLite. */
 function compareValues(a: RowKey[number], b: RowKey[number]): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
   if (typeof a === 'string' || typeof b === 'string') return String(a) < String(b) ? -1 : Number(String(a) > String(b));

@@ -44,8 +44,8 @@ import { readView, VIEW_LISTS } from './usage/read-view.ts';
 import { endWorkspace, resumeWorkspace } from './workspaces/end-workspace.ts';
 
 /**
- * Every operation. The HTTP API, its description and the tools of MCP are made from this table; each command imports its
- * operation alone, so that it loads no other.
+ * All operations. The HTTP API, its OpenAPI description and the MCP tools are made from this list. A command imports
+ * only its own operation, so that it does not load the others.
  */
 export const OPERATIONS: readonly Operation[] = [
   listUsage,

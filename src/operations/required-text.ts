@@ -1,6 +1,6 @@
 import { InputError } from '../core/errors.ts';
 
-/** Returns the text of a field that must not be blank. Throws InputError otherwise. */
+/** Returns the text of a required field. Throws InputError if it is blank. */
 export function requireText(field: string, text: string): string {
   if (text.trim() !== '') return text;
   throw new InputError(

@@ -28,15 +28,18 @@ const MAX_NOTE_CHARACTERS = 500;
 
 export const noteText = z.string().max(MAX_NOTE_CHARACTERS);
 
-/** For changes that are only shown unless the caller asks for them. */
+/** A field for changes that are only shown unless the caller asks to apply them. */
 export const previewField = {
   dry_run: z.boolean().default(true).describe('false applies the change; without it, the change is only shown'),
 };
 
-/** For changes that are applied unless the caller asks to see them first. */
+/** A field for changes that are applied unless the caller asks to see them first. */
 export const dryRunField = { dry_run: z.boolean().default(false).describe('show the change without applying it') };
 
-/** A time in ISO-8601, or a day, which means its first instant in UTC; read as epoch milliseconds. */
+/**
+ * A time in ISO-8601, or a day, which stands for its first instant in UTC. The parsed value is in milliseconds since
+ * the epoch.
+ */
 export const momentText = z
   .string()
   .max(64)
@@ -65,8 +68,8 @@ const SCHEMA_OF_KIND: Readonly<Record<ColumnKind, z.ZodType>> = {
 type NullableNames<Row> = { [Key in keyof Row]: null extends Row[Key] ? Key : never }[keyof Row];
 
 /**
- * Makes the schema of a row from its columns. `nullable` names the columns that may be null; `others` has the schemas of
- * columns whose values are not plain.
+ * Builds the schema of a row from its columns. `nullable` names the columns that may be null. `others` has the schemas
+ * of columns whose values are not plain texts or numbers.
  */
 export function rowSchema<Row extends object>(
   columns: readonly Column<Row>[],
@@ -81,7 +84,7 @@ export function rowSchema<Row extends object>(
   return z.strictObject(shape) as unknown as z.ZodType<Row>;
 }
 
-/** A file that a person hands in, as the field `file`. */
+/** The field `file` with a file that a person uploads or names. */
 export function fileField(description: string): { file: z.ZodType<InputFile> } {
   const file = z.custom<InputFile>(isInputFile, 'expected a file').meta({ type: 'string', format: 'binary' });
   return { file: file.describe(description) };

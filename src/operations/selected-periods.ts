@@ -7,7 +7,7 @@ export interface PeriodInput {
   to?: Period | undefined;
 }
 
-/** Returns the selected month or months; undefined for all. */
+/** Returns the selected month, or the selected window of months; undefined if neither is selected. */
 export function selectedPeriods({ period, from, to }: PeriodInput): Period | PeriodWindow | undefined {
   const isWindow = from !== undefined || to !== undefined;
   if (period === undefined) return isWindow ? selectedWindow({ from, to }) : undefined;
@@ -18,7 +18,9 @@ export function selectedPeriods({ period, from, to }: PeriodInput): Period | Per
   );
 }
 
-/** Returns the months from `from` to `to`, both included and both optional. */
+/**
+ * Returns the window from `from` to `to`, both included and both optional. Throws InputError if `from` is after `to`.
+ */
 export function selectedWindow({ from, to }: Omit<PeriodInput, 'period'>): PeriodWindow {
   if (from !== undefined && to !== undefined && from > to) {
     throw new InputError(

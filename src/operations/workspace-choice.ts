@@ -3,7 +3,7 @@ import { AppError, InputError } from '../core/errors.ts';
 import { ledgerWorkspaces } from '../reports/queries/usage.ts';
 import type { Scope } from './operation.ts';
 
-/** Returns the named workspace of the configuration, or the only one. */
+/** Returns the named workspace of the configuration; without a name, the only one. Throws InputError otherwise. */
 export function chooseWorkspace({ workspaces }: Config, id: string | undefined): WorkspaceConfig {
   const known = workspaces.map((workspace) => workspace.id);
   const [only] = workspaces;
@@ -17,8 +17,8 @@ export function chooseWorkspace({ workspaces }: Config, id: string | undefined):
 }
 
 /**
- * Throws InputError for a workspace that is neither configured nor in the ledger, such as a misspelt id. `place` names the
- * value if it comes from a file.
+ * Throws InputError for a workspace that is neither configured nor in the ledger, such as a misspelt id. `place` says
+ * where the id is if it is from a file.
  */
 export function requireKnownWorkspace(
   { context, connection }: Pick<Scope, 'context' | 'connection'>,

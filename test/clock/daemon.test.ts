@@ -1,5 +1,5 @@
 import { beforeAll, expect } from 'vitest';
-import { checkIntervals } from '../../src/operations/doctor/check-ledger.ts';
+import { checkStoredTimes } from '../../src/operations/doctor/check-ledger.ts';
 import { warmUp } from '../simulation/play/play.ts';
 import { type Jump, playTable } from './jumps.ts';
 import { type Stage, startStage } from './stage.ts';
@@ -40,7 +40,7 @@ playTable([
       expect(stage.told('job_failed')).toEqual([expect.stringContaining('has been set back')]);
       expect(warnings).toMatchObject([{ hint: expect.stringContaining('NTP') }]);
       const nowMs = stage.world.clock.now() + jump.rightMs;
-      expect(checkIntervals(stage.world.ledgerPath, nowMs)).toMatchObject([{ check: 'clock', status: 'warn' }]);
+      expect(checkStoredTimes(stage.world.ledgerPath, nowMs)).toMatchObject([{ check: 'clock', status: 'warn' }]);
     },
   },
 ]);

@@ -47,7 +47,7 @@ it.each<[string, (issuer: string) => { status?: number; body: object | string },
   [
     'has another issuer',
     (own) => ({ body: { ...documentOf(own), issuer: `${own}/` } }),
-    'the provider names itself ISSUER/, and `http.oidc.issuer` is ISSUER',
+    "the provider's issuer is ISSUER/, but `http.oidc.issuer` is ISSUER",
     'set `http.oidc.issuer: ISSUER/`',
   ],
   [

@@ -27,7 +27,7 @@ import { BY_OPTION } from '../shared/options.ts';
 
 const MAX_SHOWN_ENTRIES = 5;
 
-/** Reasons why a change sent no message, other than muting, keyed by the stored reason. */
+/** The words for reasons, other than muting, why a change of an alert sent no message, by the stored reason. */
 const NOT_SENT_REASONS: Readonly<Record<string, string>> = {
   quiet: 'no change to report',
   not_notified: 'never notified',
@@ -119,7 +119,7 @@ export function explainCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** Notes that jump alerts are limited while the workspace has a short history. */
+/** Returns a note if jump alerts are limited because the workspace has a short history. */
 function shortHistoryLines(
   connection: LedgerDb,
   workspaceId: string | null,
@@ -174,7 +174,7 @@ function pendingLine({ event, due_at, batch, failures }: PendingMessage): string
   return batch === 'group' ? `${event}: waiting for its group until ${at}` : `${event}: due since ${at}`;
 }
 
-/** Lists the newest entries; the view `finance_history` has all of them. */
+/** Returns lines for the newest entries. The view `finance_history` has all entries. */
 function entryLines({ entries, entry_count }: Evidence): string[] {
   const shown = entries.slice(-MAX_SHOWN_ENTRIES);
   const hidden = Number(entry_count) - shown.length;
@@ -187,9 +187,9 @@ function entryLines({ entries, entry_count }: Evidence): string[] {
   ];
 }
 
-/** Labels of facts that the summary or the table of figures already shows. */
+/** Labels of facts that are not repeated, because the summary or the table of figures shows them. */
 const SHOWN_FACT_LABELS: readonly string[] = ['Tenant', 'Name', 'Workspace', 'Credits', 'Requests', 'Forecast'];
-/** Names longer than this are cut in the summary, and so are also shown in full. */
+/** The summary cuts names that are longer than this, so they are also shown in full. */
 const MAX_SUMMARY_NAME_CHARACTERS = 80;
 const LABEL_WIDTH = 12;
 
@@ -228,7 +228,7 @@ function alertChart({ now: { notification } }: AlertMoments): string[] {
   ];
 }
 
-/** Lists the next commands. A command that does not fit continues on a second line after a backslash. */
+/** Returns lines with the next commands. A command that is too long continues on a second line after a backslash. */
 function nextLines(cli: CliContext, because: string | null, { now: { notification } }: AlertMoments): string[] {
   const { width } = cli.tableOptions;
   const instead = nextCommandWhenMuted(because);
@@ -251,7 +251,10 @@ interface FigureRow {
   now: bigint | null;
 }
 
-/** Renders the figures now and at the last notification; only the current ones when they are equal or nothing was sent. */
+/**
+ * Renders the figures now and at the last notification. If they are equal, or nothing was sent, only the current ones
+ * are shown.
+ */
 function figuresTable({ notified, now }: AlertMoments, options: TableOptions): string {
   const before = figureRows(now.notification).map(({ name, value }) => ({ name, now: value }));
   const earlier = new Map(

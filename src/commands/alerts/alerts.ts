@@ -105,7 +105,7 @@ function showAlerts(cli: CliContext, context: Context, { limit, ...options }: Li
   }
   const alerts: SummarizedAlert[] = [];
   if (cli.tableOptions.width !== undefined) {
-    // Print each alert as soon as its summary is computed: many alerts take seconds.
+    // Print each alert as soon as its summary is ready: many alerts take seconds.
     for (const alert of shown) {
       alerts.push(alert);
       for (const line of alertLines(alert, isOnePlace, cli.tableOptions)) cli.print(line);
@@ -125,7 +125,7 @@ const SHORT_STATES: Partial<Record<AlertState, string>> = {
   expired: 'past',
 };
 
-/** Returns the mark in front of an alert: its feedback, else its state, else its severity while it is firing. */
+/** Returns the word in front of an alert: its feedback, else its state, else (while it is firing) its severity. */
 function alertMark(alert: ListedAlert): string {
   if (alert.feedback !== null) return alert.feedback === 'expected' ? 'known' : alert.feedback;
   const isQuiet = mutedBy(alert.muted_because) !== null;
@@ -136,8 +136,8 @@ const MARK_WIDTH = 5;
 const ALERT_INDENT = ' '.repeat(MARK_WIDTH + '2026-03-11'.length + 4);
 
 /**
- * Formats an alert for a terminal: the summary, cut at a clause or word; the id, never cut, with the size; and the reason
- * when it is muted. A workspace that all alerts share is left out of the summary.
+ * Formats an alert for a terminal: the summary, cut at a clause or word; the id, which is never cut, with the size; and
+ * why it is muted. The workspace is left out of the summary if all alerts are from the same one.
  */
 function alertLines(
   alert: SummarizedAlert,

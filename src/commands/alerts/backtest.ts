@@ -87,13 +87,13 @@ function settingWords({ ratio, min_credits, baseline, tenant_patterns }: Backtes
   return [`ratio ${ratio}`, `min_credits ${formatInteger(min_credits)}`, baseline, ...patterns].join(', ');
 }
 
-/** Counts for one rule in one period; the last row has `all` for both. */
+/** The numbers for one rule in one period. The last row has `all` for both. */
 interface CountRow {
   period: string;
   rule: string;
   alerts: number;
   notifications: number;
-  /** How many alerts labelled real, or false, these settings would raise, such as `3 of 4`. */
+  /** How many of the alerts labelled real (`real`) or false (`wrong`) these settings would raise, such as `3 of 4`. */
   real: string;
   wrong: string;
 }

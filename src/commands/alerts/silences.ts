@@ -66,7 +66,10 @@ export function unsilenceCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** The id is right-aligned so that it is never cut: `unsilence` needs all of it. */
+/**
+ * The columns of `silences`. The id is right-aligned because such a column is never cut: `unsilence` needs the whole
+ * id.
+ */
 const SILENCE_COLUMNS: TableColumn<SilenceRow>[] = [
   { name: 'silence_id', header: 'Id', align: 'right' },
   { name: 'rule', header: 'Mutes', words: (_, row) => silenceScope(row) },
@@ -108,7 +111,7 @@ function createMuteCommand(name: string, description: string): CliCommand {
     )
     .option('--from <date>', 'the start (default: now)')
     .option('--weekdays <list>', 'only on these days, such as sat,sun or mon-fri')
-    .option('--hours <span>', 'only in these hours, such as 22:00-06:00; a night counts to the day on which it starts')
+    .option('--hours <span>', 'only in these hours, such as 22:00-06:00; hours after midnight belong to the day before')
     .option('--days-of-month <list>', 'only on these days of a month, such as 1-3,last')
     .option(
       '--time-zone <name>',

@@ -30,7 +30,10 @@ export function closeCommand(cli: CliContext): CliCommand {
     .option('--all', 'every workspace that `month-end` reports as ready; exit code 3 when some are blocked')
     .option(...BY_OPTION)
     .option('--note <text>', 'why, or a reference', '')
-    .option('--accept-change <id...>', 'close these workspaces also above close.max_change; needs --note')
+    .option(
+      '--accept-change <id...>',
+      'close these workspaces even if the change exceeds close.max_change; needs --note',
+    )
     .option('--force', 'close despite blockers, which are recorded')
     .examples(
       'usage-ledger close 2026-02 --workspace ws-123 --by "Ada Byron" --note "invoice run 12"',

@@ -55,7 +55,10 @@ export function exportCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** Lists the views in help without enforcing them: names such as `finance_usage` work too, and the query rejects unknown ones. */
+/**
+ * Lists the views in the help without limiting the argument to them: names such as `finance_usage` also work, and the
+ * query rejects unknown views.
+ */
 function viewArgument(): Argument {
   const argument = new Argument('<view...>', 'views of the ledger, or focus');
   argument.argChoices = [...FINANCE_VIEWS, 'focus'];

@@ -85,7 +85,7 @@ function printRates(cli: CliContext, change: RatesChange, yes: boolean): void {
   }
 }
 
-/** Notes when the configured rate cards differ from the active ones. */
+/** Prints a note if the configured rate cards differ from the active ones. */
 export function noteOtherRates(cli: CliContext, context: Context): void {
   const note = otherRatesNote(scopeOf(context));
   if (note !== null) cli.note(note);

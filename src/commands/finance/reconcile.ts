@@ -65,7 +65,7 @@ export function reconcileCommand(cli: CliContext): CliCommand {
       'usage-ledger reconcile invoices.csv --period 2026-02 --preset xero --record --by "Ada Byron"',
     )
     .action((file: string, given: ReconcileOptions) => {
-      // A default must not take precedence over the preset.
+      // The default of --tenant-column must not take precedence over the preset.
       const tenantColumn = command.getOptionValueSource('tenantColumn') === 'cli' ? given.tenantColumn : undefined;
       const options = { ...given, tenantColumn };
       return cli.withContext((context) =>

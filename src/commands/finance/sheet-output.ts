@@ -38,8 +38,8 @@ export function addSheetOptions(command: CliCommand): CliCommand {
 }
 
 /**
- * Writes rows to `--out`, atomically and readable by its owner only, or to stdout. Returns the number of rows. Throws
- * UsageError when the format needs a file and none is named.
+ * Writes the rows of a sheet to the file of `--out` (atomically, readable only by its owner) or to stdout. Returns the
+ * number of rows. Throws UsageError if the format needs a file and none is named.
  */
 export async function writeSheet(
   cli: CliContext,
@@ -65,7 +65,7 @@ export interface Listing<Row extends object> {
   name: string;
   columns: readonly Column<Row>[];
   rows: Iterable<Row>;
-  /** Fields before `rows` in the JSON document. */
+  /** The fields that precede `rows` in the JSON document. */
   head?: object;
 }
 
@@ -102,7 +102,7 @@ export function* limitRows<Row>(
   }
 }
 
-/** Confirms a written file on a terminal; a script has the exit code. */
+/** Notes on a terminal that a file was written. A script sees the exit code instead. */
 export function noteWritten(cli: CliContext, path: string): void {
   if (cli.io.stderr.isTTY === true) cli.note(`wrote ${inertText(path)}`);
 }
@@ -123,7 +123,7 @@ export async function writePieces(
   }
 }
 
-/** Prints a table to stdout. Throws UsageError with `--out`, which needs another format. */
+/** Prints a table to stdout. Throws UsageError if `--out` is given, because a table is not written to a file. */
 export async function writeTable(cli: CliContext, table: string, { out }: SheetOptions): Promise<void> {
   if (out !== undefined) throw new UsageError('--out does not take a table', 'add a --format, such as csv or xlsx');
   cli.print(table);

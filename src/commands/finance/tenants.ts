@@ -39,7 +39,7 @@ function importCommand(cli: CliContext): CliCommand {
     );
 }
 
-/** Maximum ids listed per group; the JSON output has all of them. */
+/** At most this many ids are printed in a group. The JSON output has all of them. */
 const MAX_SHOWN_IDS = 10;
 
 function printReport(cli: CliContext, report: Awaited<ReturnType<typeof importNames.run>>['document']): void {

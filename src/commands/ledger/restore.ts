@@ -8,7 +8,7 @@ import { type CliCommand, type CliContext, reportingCommand, withStopSignal } fr
 export function restoreCommand(cli: CliContext): CliCommand {
   return reportingCommand('restore')
     .argument('<file>', 'the backup, s3://bucket/name.db, or s3://bucket/prefix for the newest backup there')
-    .option('--as-new', 'give the copy a new id, to split a machine (docs/machines.md)')
+    .option('--as-new', 'give the restored ledger a new id, to split a machine (docs/machines.md)')
     .option('--replace-other', 'also replace a ledger with another id')
     .examples(
       'npx pm2 stop usage-ledger',

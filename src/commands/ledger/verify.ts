@@ -65,7 +65,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
   if (!record.ok) cli.note('Keep this file for the investigation, and restore the ledger from a backup.');
 }
 
-/** Reads the anchors that the options name. Throws UsageError. */
+/** Reads the digests and checkpoints that the options name. Throws UsageError if one is invalid. */
 function readAnchors(cwd: string, { expectHead, checkpoint, checkpointKey }: VerifyOptions): Anchors {
   return {
     head: expectHead === undefined ? undefined : parseDigest(expectHead, '--expect-head'),
@@ -74,7 +74,7 @@ function readAnchors(cwd: string, { expectHead, checkpoint, checkpointKey }: Ver
   };
 }
 
-/** Returns a line for each kind of anchor that the ledger agrees with. */
+/** Returns lines that confirm what the ledger agrees with: the expected head and the checkpoints. */
 function confirmationsOf({ head, checkpoints }: Anchors, isSigned: boolean): string[] {
   const lines = head === undefined ? [] : ['the chain contains the expected head'];
   if (checkpoints === undefined) return lines;

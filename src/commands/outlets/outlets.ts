@@ -98,7 +98,7 @@ function resumeOutletCommand(cli: CliContext): CliCommand {
     )
     .argument('<name>', 'the outlet')
     .option('--taken', 'the receiver has the events of unknown delivery: continue after them')
-    .option('--resend', 'the receiver has none of them: send them again')
+    .option('--resend', 'the receiver has none of the events of unknown delivery: send them again')
     .examples('usage-ledger outlets resume billing')
     .action((name: string, { taken = false, resend = false }: ResumeOptions) =>
       cli.withContext(async (context) => {

@@ -18,7 +18,7 @@ const MAX_NAMED_TENANTS = 10;
 
 export function startCommand(cli: CliContext): CliCommand {
   return reportingCommand('start')
-    .description('Show what would be sent, by month, and which tenants have no name there; start with --yes.')
+    .description('Show what would be sent, by month, and which tenants have no name in the receiver; start with --yes.')
     .argument('<name>', 'the outlet')
     .option('--from <period>', 'the first month to send, YYYY-MM (default: its `from_period`)')
     .option('--yes', 'start sending; without this it is only shown')

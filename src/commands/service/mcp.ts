@@ -7,7 +7,7 @@ export function mcpCommand(cli: CliContext): CliCommand {
     .action(() =>
       cli.withContext((context) => {
         cli.note('serving MCP on stdin and stdout, for an assistant that starts this command; stop with Ctrl-C');
-        // Passed as streams, because only the protocol may appear on stdout.
+        // The streams are passed directly, because only the protocol may appear on stdout.
         return withStopSignal((stop) =>
           serveMcpOverStdio(context, { input: process.stdin, output: process.stdout, stop }),
         );

@@ -15,7 +15,7 @@ export const EXIT = {
   done: 0,
   failed: 1,
   usage: 2,
-  /** Some workspaces succeeded, others failed. */
+  /** Some workspaces succeeded and others failed. */
   partial: 3,
   /** `verify` or `doctor` found a fault. */
   fault: 4,
@@ -86,7 +86,10 @@ export class CliContext {
     return this.io.stdout.isTTY === true && !this.io.env.NO_COLOR;
   }
 
-  /** Layout of tables: as wide as the terminal; without one, each row is one line of any width. */
+  /**
+   * The layout of tables. On a terminal a table is as wide as the terminal; elsewhere each row is one line of any
+   * length.
+   */
   get tableOptions(): TableOptions {
     const { stdout } = this.io;
     // A terminal of unknown size reports 0 columns.
@@ -127,7 +130,7 @@ export class CliContext {
     try {
       return await use(context);
     } catch (error) {
-      // A disk that fails in the middle of a read is reported by SQLite, and has a remedy too.
+      // SQLite reports a disk that fails during a read. `ledgerErrorOf` gives that error a remedy.
       const { ledgerErrorOf } = await import('../../ledger/store/file/sqlite-errors.ts');
       throw ledgerErrorOf(error) ?? error;
     } finally {
@@ -163,7 +166,10 @@ export class CliContext {
     return hasRoom;
   }
 
-  /** Returns a command as the user types it: with `npx` when npm started this process, since the program is then not on PATH. */
+  /**
+   * Returns a command as the user must type it: with `npx` if npm started this process, because the program is then not
+   * on PATH.
+   */
   commandLine(words: string): string {
     return `${this.io.env.npm_command === undefined ? '' : 'npx '}usage-ledger ${words}`;
   }
@@ -205,7 +211,10 @@ export class CliContext {
     if (fault !== null) this.note(`Cannot write a checkpoint of the head: ${fault}`);
   }
 
-  /** Writes to stderr; on a terminal, wrapped to its width. Secrets are removed first, because a line break could hide one. */
+  /**
+   * Writes to stderr, on a terminal wrapped to its width. Secrets are removed first, because a line break inside a
+   * secret would hide it.
+   */
   note(text: string): void {
     const { isTTY, columns } = this.io.stderr;
     const width = isTTY === true ? columns || undefined : undefined;
@@ -312,10 +321,10 @@ export function plainCommand(name: string): CliCommand {
   return new CliCommand(name).option(...CONFIG_OPTION);
 }
 
-/** An 80-column terminal, less the prompt and `npx` before an example. */
+/** The width of an example: 80 columns minus the prompt and `npx` before it. */
 const EXAMPLE_WIDTH = 72;
 
-/** Breaks a long command before its options, with backslashes, as a shell accepts it. */
+/** Breaks a long command before its options into lines that end in a backslash, so that a shell accepts it. */
 function foldCommand(command: string): string {
   const lines: string[] = [];
   for (const part of command.split(/ (?=--)/)) {

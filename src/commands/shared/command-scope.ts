@@ -2,7 +2,7 @@ import { systemUser } from '../../core/process/system-user.ts';
 import { type Scope, statedActor } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** Returns the scope of an operation that a command runs: `by` is the name given with `--by`. */
+/** Returns the scope in which a command runs an operation. `by` is the name given with `--by`. */
 export function scopeOf(
   context: Context,
   { by, signal }: { by?: string | undefined; signal?: AbortSignal } = {},

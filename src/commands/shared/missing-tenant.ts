@@ -5,8 +5,8 @@ import { quotedId } from '../../operations/tenants/similar-ids.ts';
 import { type CliContext, EXIT } from './cli-context.ts';
 
 /**
- * Notes similar tenants, or the right workspace, when the requested tenant has no data. Sets exit code 1 when no workspace
- * has the tenant, so that a script notices a misspelt id.
+ * If the requested tenant has no data, prints a note with similar tenants or the workspace that has it. Sets exit code
+ * 1 if no workspace has the tenant, so that a script notices a misspelt id.
  */
 export function noteMissingTenant(
   cli: CliContext,

@@ -6,7 +6,10 @@ import { type Column, formatInteger, type TableColumn } from '../../reports/form
 import { renderTable } from '../../reports/formats/table.ts';
 import type { CliCommand, CliContext } from './cli-context.ts';
 
-/** Parses an option's date or time to epoch milliseconds. A date means its first instant; without a zone it is UTC. */
+/**
+ * Parses an option's date or time into milliseconds since the epoch. A date stands for its first instant. Without a
+ * zone it is UTC.
+ */
 export function parseMoment(option: string, text: string): number {
   const epochMs = parseDateTime(text.includes('T') ? text : `${text}T00:00:00Z`);
   if (epochMs !== null) return epochMs;
@@ -56,12 +59,12 @@ export function parsePeriodWindow({ from, to }: Omit<PeriodOptions, 'period'>): 
 
 export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);
 
-/** The name recorded as the actor. Nobody checks it. */
+/** The option for the name that is recorded as the actor of a change. Nobody checks the name. */
 export const BY_OPTION = ['--by <name>', 'recorded actor (default: the system user, as NAME (terminal))'] as const;
 
 export const LIMIT_OPTION = ['--limit <number>', 'maximum number shown', parseLimit] as const;
 
-/** Returns the first rows, and notes how many are not shown. */
+/** Returns the first `limit` rows, and notes at the end of the output how many are not shown. */
 export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: number | undefined): Row[] {
   const shown = rows.slice(0, limit);
   noteMore(cli, rows.length - shown.length);

@@ -33,8 +33,8 @@ interface FleetView {
 }
 
 /**
- * Shows the progress of runs: a bar on a terminal when runs happen one at a time, else a line on stderr every ten seconds
- * with the workspaces that are still running.
+ * Shows the progress of runs. If they run one at a time, a terminal gets a progress bar. Otherwise a line on stderr
+ * names the workspaces that are still running, every ten seconds.
  */
 export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView {
   if (oneAtATime && cli.io.stderr.isTTY === true) {

@@ -60,10 +60,10 @@ const STATE_LABELS: Readonly<Record<WorkspaceState, { label: string; style: Cell
   not_configured: { label: 'removed', style: 'dim' },
 };
 
-/** The full table is shown from this terminal width on. */
+/** A terminal with at least this many columns gets the full table. */
 const MIN_FULL_TABLE_COLUMNS = 110;
 const MAX_NAMED_WORKSPACES = 5;
-/** Continuation lines of a fact are indented to its first word after the label. */
+/** Continuation lines of a fact are indented, so that they start below the first word after its label. */
 const FACT_INDENT = 8;
 
 function configurationLines(notice: ConfigurationStatus | null): string[] {
@@ -168,7 +168,7 @@ function failureLines(
   });
 }
 
-/** Names the command that helps: `doctor` after a failed run, `sync` where runs are missing. */
+/** Returns the command that helps: `doctor` after a failed run, `sync` if complete runs are missing. */
 function remedyLines(shown: readonly WorkspaceLine[]): string[] {
   if (shown.some(({ last_run }) => last_run !== null && last_run.error_message !== null)) {
     return ['Run `usage-ledger doctor` for the cause and its remedy.'];

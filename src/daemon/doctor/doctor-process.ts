@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { backupTime, newestBackup } from '../../ledger/transfer/backup/backup.ts';
-import { examine, examineWithout } from '../../operations/doctor/examine.ts';
+import { examine, examineInvalidConfig } from '../../operations/doctor/examine.ts';
 import { type DoctorFinding, fail, failedWith, ok } from '../../operations/doctor/finding.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { runParentJob } from '../child-process.ts';
@@ -27,7 +27,7 @@ async function runDoctor({ file, cwd }: DoctorJob, signal: AbortSignal): Promise
     const backup = config.backup === null ? [] : [await lastBackup(config.backup, systemClock, signal)];
     return { findings: redacted([...found, ...backup], redact) };
   } catch (error) {
-    if (error instanceof ConfigError) return { findings: await examineWithout(error, surroundings) };
+    if (error instanceof ConfigError) return { findings: await examineInvalidConfig(error, surroundings) };
     throw error;
   }
 }

@@ -3,14 +3,14 @@ import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
 import { requireAlerts } from '../../alerts/state/alert-store.ts';
 import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
 import { alertRecordShape } from './show-alert.ts';
 
-export const acknowledgeAlert = change({
+export const acknowledgeAlert = changeOperation({
   name: 'alerts.acknowledge',
   summary: 'Acknowledge an alert: no reminders until it grows, gets worse or ends',
-  details: 'It says that somebody looks after the alert. Ask the user first, and give the reason as `note`.',
+  details: 'It records that somebody is handling the alert. Ask the user first, and give the reason as `note`.',
   role: 'operate',
   input: z.strictObject({
     alert_id: idText.describe('an alert, or a message (msg_...) with several'),
@@ -43,7 +43,10 @@ function isRepeated(error: unknown): boolean {
   return error instanceof AppError && error.code === 'alert_not_firing';
 }
 
-/** Returns the alerts of an id if this actor acknowledged them last: a repeated request changes nothing. Null otherwise. */
+/**
+ * Returns the ids of the alerts if this actor was the last to acknowledge each of them, so that a repeated request
+ * changes nothing. Null otherwise.
+ */
 function acknowledgedBy(connection: LedgerDb, id: string, by: string): string[] | null {
   const alertIds = requireAlerts(connection, id).map(({ alertId }) => alertId);
   const isOwn = alertIds.every((alertId) => {

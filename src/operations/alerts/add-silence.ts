@@ -11,13 +11,13 @@ import { RULES, ruleNameWithCause } from '../../core/text/alert-words.ts';
 import { checkIntervals, type TimeIntervals } from '../../core/time-intervals.ts';
 import { UTC } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { actorText, type Changed, change, type Scope } from '../operation.ts';
+import { actorText, type Changed, changeOperation, type Scope } from '../operation.ts';
 import { requireText } from '../required-text.ts';
 import { exactInteger, idText, momentText } from '../schemas.ts';
 import { checkMutedRule } from './muted-rule.ts';
 
 const MAX_REASON_CHARACTERS = 500;
-/** The period in which a new silence is tried on the notifications that were sent. */
+/** The preview of a new silence counts the notifications of this many days that it would have muted. */
 export const PREVIEW_DAYS = 90;
 
 const pattern = z.string().min(1).max(1024);
@@ -32,11 +32,13 @@ const muteShape = {
   until: momentText.describe('the end'),
   from: momentText.optional().describe('the start; now if it is missing'),
   weekdays: pattern.optional().describe('only on these days, such as sat,sun or mon-fri'),
-  hours: pattern.optional().describe('only in these hours, such as 22:00-06:00; a night counts to its first day'),
+  hours: pattern
+    .optional()
+    .describe('only in these hours, such as 22:00-06:00; hours after midnight belong to the day before'),
   days_of_month: pattern.optional().describe('only on these days of a month, such as 1-3,last'),
   time_zone: pattern
     .optional()
-    .describe('the time zone of days and hours, such as Europe/Berlin; that of the configuration if it is missing'),
+    .describe('the time zone of days and hours, such as Europe/Berlin; if missing, the time zone of the configuration'),
   reason: z.string().max(MAX_REASON_CHARACTERS).describe('the reason'),
 };
 
@@ -70,7 +72,7 @@ const output = z.union([
   z.strictObject({ silence_ids: z.array(z.string()), ...spanShape }).describe('for a message with several alerts'),
 ]);
 
-export const addSilence = change({
+export const addSilence = changeOperation({
   name: 'silences.add',
   summary: 'Mute alerts until a date, once or on a schedule',
   role: 'operate',
@@ -81,7 +83,7 @@ export const addSilence = change({
   run: (scope, input) => mute(scope, 'silence', input),
 });
 
-export const addPlan = change({
+export const addPlan = changeOperation({
   name: 'plans.add',
   summary: 'Expect growth until a date: growth alerts are recorded and not sent',
   role: 'operate',
@@ -126,7 +128,7 @@ interface MutedSubject {
   period: string | null;
 }
 
-/** Returns the distinct subjects of the alerts behind an id; a single null without an id. */
+/** Returns what the alerts of an alert or message id are about, each once. Without an id, returns a single null. */
 function mutedSubjects(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
   const subjects = requireAlerts(connection, alertId).map(
@@ -138,8 +140,8 @@ function mutedSubjects(connection: LedgerDb, alertId: string | undefined): (Mute
 }
 
 /**
- * Builds the request, and fills missing fields from the alert. Throws InputError for a rule that does not exist, a system
- * rule that is not named in full, a past date, and a plan without any limit.
+ * Builds the request, and fills missing fields from the alert. Throws InputError for a rule that does not exist, a
+ * system rule that is not written in full, an end in the past, and a plan that would mute all growth.
  */
 function muteRequest(
   scope: Scope,
@@ -194,7 +196,7 @@ function intervalsOf(input: MuteInput, timezone: string): TimeIntervals {
   return isRecurring && timeZone === null && timezone !== UTC ? { ...times, timeZone: timezone } : times;
 }
 
-/** Returns the time zone of a workspace; the one at the top of the configuration for all workspaces. */
+/** Returns the time zone of a workspace; for all workspaces (null), the top-level time zone of the configuration. */
 function timezoneOf({ workspaces, timezone }: Config, workspaceId: string | null): string {
   return workspaces.find(({ id }) => id === workspaceId)?.timezone ?? timezone;
 }

@@ -5,7 +5,7 @@ import { FEEDBACK_LABELS } from '../../alerts/state/feedback.ts';
 import type { AlertSettings } from '../../config/types.ts';
 import { LEVELS, RULES } from '../../core/text/alert-words.ts';
 import { windowBounds } from '../../ledger/store/schema/keys.ts';
-import { document, type Scope } from '../operation.ts';
+import { documentOperation, type Scope } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { selectedWindow } from '../selected-periods.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
@@ -21,7 +21,10 @@ const input = z.strictObject({
 const forecast = z.strictObject({
   forecasts: z.int().describe('notified forecasts'),
   held: z.int().describe("forecasts whose range contained the month's total"),
-  forecast_to_actual: z.number().nullable().describe('forecast growth by actual growth; null without a forecast'),
+  forecast_to_actual: z
+    .number()
+    .nullable()
+    .describe('forecast growth divided by actual growth; null without a forecast'),
 });
 
 const output = z.strictObject({
@@ -50,7 +53,7 @@ const output = z.strictObject({
       level: z
         .enum(LEVELS)
         .nullable()
-        .describe('the highest level; null: labelled, and not notified by these settings'),
+        .describe('the highest level; null if the alert has a label and these settings would not have raised it'),
       first_fired_at: z.string().nullable(),
       notifications: z.int(),
       label: z.enum(FEEDBACK_LABELS).nullable(),
@@ -61,11 +64,11 @@ const output = z.strictObject({
 export type BacktestInput = z.output<typeof input>;
 export type BacktestRecord = z.output<typeof output>;
 
-export const backtestSettings = document({
+export const backtestSettings = documentOperation({
   name: 'alerts.backtest',
   summary: 'Show which alerts other settings would have raised over the recorded history',
   details:
-    'For questions about settings: how many alerts a ratio or min_credits would have raised, and how many of the labelled ones. It replays the whole history of a workspace, which takes seconds. Silences, plans, acknowledgements and system alerts are not replayed.',
+    'Use it for questions about settings: how many alerts a ratio or min_credits would have raised, and how many of the labelled ones. It replays the whole history of a workspace, which takes seconds. Silences, plans, acknowledgements and system alerts are not replayed.',
   role: 'read',
   input,
   output,
@@ -75,7 +78,7 @@ export const backtestSettings = document({
   run: (scope, wanted) => replayHistory(scope, wanted),
 });
 
-/** Replays the history of a workspace, and reports its progress if `onProgress` is given. */
+/** Replays the recorded history of a workspace with these settings. Calls `onProgress` as it goes, if it is given. */
 export async function replayHistory(
   { connection, context, signal }: Scope,
   { workspace, from, to, ...overrides }: BacktestInput,

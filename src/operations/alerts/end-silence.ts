@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 
-export const endSilence = change({
+export const endSilence = changeOperation({
   name: 'silences.end',
   summary: 'End a silence or plan early',
   role: 'operate',

@@ -4,18 +4,18 @@ import { quietSetting } from '../../alerts/messages/quiet-setting.ts';
 import { createAlertMoments } from '../../alerts/queries/alert-moments.ts';
 import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
 import { FEEDBACK_LABELS } from '../../alerts/state/feedback.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
 
 const label = z.enum(FEEDBACK_LABELS);
 
-export const labelAlert = change({
+export const labelAlert = changeOperation({
   name: 'alerts.label',
   summary: 'Label an alert as real, expected or false; the last label counts',
   role: 'operate',
   input: z.strictObject({
     alert_id: idText.describe('an alert, or a message (msg_...) with several'),
-    label: label.describe('`expected`: true, and known before'),
+    label: label.describe('`expected`: the alert was right, and the change was known before'),
     note: noteText.optional().describe('a note'),
   }),
   output: z.union([

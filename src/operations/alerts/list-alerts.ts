@@ -7,7 +7,7 @@ import { FEEDBACK_LABELS } from '../../alerts/state/feedback.ts';
 import { InputError } from '../../core/errors.ts';
 import { ALERT_STATES, RULES, SEVERITIES } from '../../core/text/alert-words.ts';
 import { TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
-import { list, type Page, type RowKey } from '../operation.ts';
+import { listOperation, type Page, type RowKey } from '../operation.ts';
 import { periodText } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 import { alertShape, stakeMoneySchema } from './alert-schemas.ts';
@@ -44,17 +44,17 @@ const row = z.strictObject({
   feedback: z.enum(FEEDBACK_LABELS).nullable().describe('the latest label that somebody gave'),
   at_stake_credits: z.bigint().nullable().describe('the difference in credits; null for system alerts'),
   at_stake_money: stakeMoneySchema.describe('what these credits cost; null without a price'),
-  summary: z.string().describe('title and lines of its message, in one text'),
+  summary: z.string().describe('the title and lines of its message as one text'),
   at_stake_by_month_end: z.boolean().describe('true if the difference is a forecast for the end of the month'),
 });
 
 export type SummarizedAlert = ListedAlert & ReturnType<typeof currentSummary>;
 
-export const listAlerts = list({
+export const listAlerts = listOperation({
   name: 'alerts.list',
-  summary: 'List alerts by severity and size: the open ones, unless told otherwise',
+  summary: 'List open alerts, or those in another state, by severity and size',
   details:
-    'For what needs attention now, the most severe and largest first, each with a sentence that explains it. Without `all` or `state` it has the open ones only. Use alerts_explain for the cause of one.',
+    'Shows what needs attention now, the most severe and largest first, each with a sentence that explains it. Without `all` or `state` it has the open ones only. Use alerts_explain for the cause of one.',
   role: 'read',
   input,
   http: { method: 'GET', path: '/alerts' },
@@ -82,7 +82,7 @@ export const listAlerts = list({
     });
     const momentsOf = createAlertMoments(connection);
     const rows = function* (): Generator<SummarizedAlert> {
-      // Summarized one by one while the caller reads: many alerts take seconds.
+      // Each alert is summarized when the caller reads it: summarizing many alerts takes seconds.
       for (const alert of alertsAfter(matching, page)) {
         yield { ...alert, ...currentSummary(momentsOf(alert).now.notification) };
       }
@@ -112,7 +112,10 @@ function listedStates({ all, state, pending }: AlertsInput): AlertFilters['state
   return pending === true ? 'open or pending' : 'open';
 }
 
-/** Returns the alerts after a key. If its alert is no longer listed, those that are smaller than it was. */
+/**
+ * Returns the alerts after the one with this key. If that alert is no longer listed, returns those of lower severity or
+ * size.
+ */
 function alertsAfter(alerts: readonly ListedAlert[], { after }: Page): readonly ListedAlert[] {
   if (after === null) return alerts;
   const [severity, credits, id] = after;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findSilences, type SilenceRow } from '../../alerts/queries/silences.ts';
 import { isoTime } from '../../core/clock.ts';
 import { WORKSPACE_FILTER } from '../filters.ts';
-import { list, type RowKey, rowsAfter } from '../operation.ts';
+import { listOperation, type RowKey, rowsAfter } from '../operation.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
 const text = z.string().nullable();
@@ -29,10 +29,10 @@ const row = z.strictObject({
   muted: z.union([z.bigint(), z.int()]).describe('the number of changes of alerts that it muted'),
 });
 
-export const listSilences = list({
+export const listSilences = listOperation({
   name: 'silences.list',
   summary: 'List active silences and plans, and how many changes of alerts they muted',
-  details: 'For why an alert notified nobody. `muted` counts the changes of alerts that each one kept back.',
+  details: 'Shows why an alert notified nobody. `muted` counts the changes of alerts that each one kept back.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,

@@ -4,12 +4,12 @@ import { RULES } from '../../core/text/alert-words.ts';
 import { matchesPattern } from '../../core/text/patterns.ts';
 
 /**
- * Throws InputError for a pattern that matches no rule, for one that matches only system alerts without naming one in full,
- * and for an alert about the whole ledger together with a workspace.
+ * Throws UsageError for a pattern that matches no rule. Throws InputError for a pattern that matches only system alerts
+ * without naming one in full, and for a rule about the whole ledger together with a workspace.
  */
 export function checkMutedRule(pattern: string, workspaceId: string | null): void {
   const quoted = JSON.stringify(pattern);
-  // A system rule may be followed by a cause, as in `job_failed:disk`.
+  // The cause may follow the name of a system rule, as in `job_failed:disk`.
   const [name = '', cause] = pattern.split(':');
   const known = RULES.find((rule) => rule === name);
   const systemRule = known === undefined ? null : systemKind(known);

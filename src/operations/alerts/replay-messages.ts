@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
 import { UsageError } from '../../core/errors.ts';
 import type { Column } from '../../reports/formats/columns.ts';
-import { change, list, type RowKey, rowsAfter } from '../operation.ts';
+import { changeOperation, listOperation, type RowKey, rowsAfter } from '../operation.ts';
 import { idText, rowSchema } from '../schemas.ts';
 
 export const UNDELIVERED_COLUMNS: readonly Column<DeadLetter>[] = [
@@ -15,7 +15,7 @@ export const UNDELIVERED_COLUMNS: readonly Column<DeadLetter>[] = [
 
 const row = rowSchema(UNDELIVERED_COLUMNS, ['last_error']);
 
-export const listUndelivered = list({
+export const listUndelivered = listOperation({
   name: 'messages.undelivered',
   summary: 'List messages that no channel accepted',
   details:
@@ -39,7 +39,7 @@ function keyOf({ created_at, notification_id }: DeadLetter): RowKey {
 
 const MAX_IDS = 1000;
 
-export const replayMessages = change({
+export const replayMessages = changeOperation({
   name: 'messages.replay',
   summary: 'Send undelivered messages again, with current figures',
   role: 'operate',

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type AlertMoment, createAlertMoments } from '../../alerts/queries/alert-moments.ts';
 import { requireAlertRecord } from '../../alerts/queries/alert-record.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 import { alertSchema } from './alert-schemas.ts';
 
 const input = z.strictObject({ alert_id: idText.describe('the alert') });
 
-/** Members with more columns than people need to know; docs/alerts.md describes them. */
+/** Members with more fields than most readers need; docs/alerts.md describes them. */
 const record = z.custom<object>((value) => typeof value === 'object' && value !== null).meta({ type: 'object' });
 const records = z.array(record);
 
@@ -19,7 +19,7 @@ export const alertRecordShape = {
   feedback: records.describe('labels that people gave, the latest last'),
 };
 
-export const showAlert = document({
+export const showAlert = documentOperation({
   name: 'alerts.show',
   summary: 'Show an alert: its figures, changes, messages and feedback',
   details:
@@ -39,11 +39,11 @@ const moment = z.looseObject({
   evidence: record.describe('see schemas/alert-notification.json'),
 });
 
-export const explainAlert = document({
+export const explainAlert = documentOperation({
   name: 'alerts.explain',
   summary: 'Explain an alert: figures, threshold, cause and forecast, as last notified and now',
   details:
-    'For why an alert fired: the compared months, the limit, how much comes from more requests and from more credits for each, and the forecast for the end of the month.',
+    'Shows why an alert fired: the compared months, the limit, how much comes from more requests and from more credits for each, and the forecast for the end of the month.',
   role: 'read',
   input,
   output: z.strictObject({
@@ -60,10 +60,10 @@ export const explainAlert = document({
   },
 });
 
-/** Returns a moment with the fields of a notification. It has no run and no delivery. */
+/** Returns what a notification would contain at this moment. It belongs to no run and no delivery. */
 function momentDocument(found: AlertMoment | null) {
   if (found === null) return null;
   const { credits, requests, threshold, reason, evidence, summary } = found.notification;
-  // The evidence reads its entries on demand; the copy has them before the connection closes.
+  // The evidence reads its fields from the ledger on demand. The copy reads all of them before the connection closes.
   return { at: found.at, credits, requests, threshold, reason, evidence: { ...evidence }, summary };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeliveryResult } from '../../alerts/channels/channel.ts';
-import { change } from '../operation.ts';
+import { changeOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 
 const OUTCOMES = [
@@ -12,7 +12,7 @@ const OUTCOMES = [
   'cancelled',
 ] as const satisfies readonly DeliveryResult['outcome'][];
 
-export const testChannel = change({
+export const testChannel = changeOperation({
   name: 'channels.test',
   summary: 'Send a test message through a channel and show the response',
   role: 'operate',

@@ -12,12 +12,12 @@ import { UnreachableError } from '../../net/outbound-errors.ts';
 import { queryLedger } from './check-ledger.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
-/** The remedy for a receiver that cannot be reached, if its error has none. */
-const CHECK_WAY = 'check the address, the network and proxy between, and that the receiver runs';
+/** The remedy when a receiver cannot be reached and the error has no remedy of its own. */
+const CHECK_WAY = 'check the address, the network and proxy on the way, and that the receiver runs';
 
 /**
- * Checks that each channel's receiver answers, that the channel is enabled, that its last message was accepted and that no
- * message was given up. Sends no message: a webhook gets a connection without a request, a mail server only the login.
+ * Checks that each channel's receiver answers, that the channel is enabled, that its last message was accepted and that
+ * no message was given up. It sends no message: it only connects to a webhook, and only logs in to a mail server.
  */
 export async function checkChannels(config: Config, clock: Clock = systemClock): Promise<DoctorFinding[]> {
   const { alerts, heartbeats, ledger, proxy } = config;

@@ -23,7 +23,7 @@ import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 const DAEMON_TIMEOUT_MS = 2_000;
 const MAX_HEALTH_BYTES = 64 * 1024;
 
-/** Checks the port of the daemon's pages: it must be free, or the daemon itself must be listening on it. */
+/** Checks that the port of the daemon's pages is free, or that the daemon is listening on it. */
 export async function checkPort({ host, port }: Config['http'], clock: Clock): Promise<DoctorFinding[]> {
   if (port === 0) return [];
   const place = `${host}, port ${port}`;
@@ -61,7 +61,7 @@ async function isDaemon(host: string, port: number, clock: Clock): Promise<boole
 }
 
 export async function checkPublish({ publish, ledger }: Config, nowMs: number): Promise<DoctorFinding[]> {
-  // A missing ledger has nothing to publish; the ledger check reports it.
+  // If there is no ledger, there is nothing to publish. `checkLedger` reports that it is missing.
   if (publish === null || !existsSync(ledger.path)) return [];
   const { describeCopyStatus, readCopyStatus } = await import('../../publish/copy-status.ts');
   const reader = openReader(ledger.path);
@@ -70,14 +70,14 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
     const words = describeCopyStatus(standing);
     if (standing.fault !== null) return [fail('publish', words, standing.fault.hint)];
     if (standing.lag.seconds * 1000 <= publish.staleMs) return [ok('publish', words)];
-    const remedy = 'check that the daemon runs and read its log; `usage-ledger publish` sends it now';
+    const remedy = 'check that the daemon runs and read its log; `usage-ledger publish` updates the copy now';
     return [warn('publish', words, remedy)];
   } finally {
     reader.close();
   }
 }
 
-/** Ledger id in read-only probe requests while no ledger exists yet. */
+/** The ledger id in test requests to receivers while there is no ledger yet. These requests only read. */
 const PLACEHOLDER_LEDGER_ID = 'usage-ledger-doctor';
 
 export async function checkOutlets(config: Config, clock: Clock): Promise<DoctorFinding[]> {
@@ -165,7 +165,7 @@ async function checkServer(target: RedisTarget, id: string): Promise<DoctorFindi
 }
 
 /**
- * Returns the id of the ledger, so that the probe uses the keys of its queue; `doctor` while the ledger does not exist.
+ * Returns the ledger's id, so that the test uses the keys of its queue in Redis; `doctor` if the ledger does not exist.
  */
 function ledgerIdAt(path: string): string {
   if (!existsSync(path)) return 'doctor';
@@ -195,7 +195,7 @@ async function checkProgram(env: NodeJS.ProcessEnv): Promise<DoctorFinding[]> {
 function judgeVersion(version: string, message: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [minMajor, minMinor] = MIN_REDIS_VERSION;
-  // A fork with its own version numbers, or without one, passes.
+  // Forks of Redis with version numbers of their own, or with none, are accepted.
   const old = major < minMajor || (major === minMajor && minor < minMinor);
   return old
     ? fail('redis', message, `use Redis ${MIN_REDIS_VERSION.join('.')} or newer, or Valkey`)
@@ -210,7 +210,7 @@ export function findOnPath(name: string, path: string): string | null {
       accessSync(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // Not in this folder.
+      // The program is not in this folder.
     }
   }
   return null;

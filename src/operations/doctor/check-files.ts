@@ -11,7 +11,7 @@ import { dueSlot } from '../../queue/slots.ts';
 import { readExportState, readExportStatus } from '../../reports/files/export-folder.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
-/** An export is late when its file is missing this long after its scheduled time. */
+/** An export counts as late if its file is still missing this long after its scheduled time. */
 const EXPORT_LATE_AFTER_MS = 10 * 60_000;
 
 export function checkBackups({ backup }: Pick<Config, 'backup'>): DoctorFinding[] {
@@ -43,7 +43,7 @@ export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number
   });
 }
 
-/** A healthy S3 service answers well within this. */
+/** A healthy S3 service answers well within this time. */
 const BUCKET_TIMEOUT_MS = 10_000;
 
 /** Checks each bucket of backups and exports by writing, listing, reading and deleting a small object. */
@@ -69,7 +69,7 @@ async function checkPlace(address: string, place: S3Place, clock: Clock): Promis
 
 const READABLE_BY_OTHERS = 0o044;
 const READABLE_BY_ALL = 0o004;
-/** Secret settings whose values are usually harmless, so a readable file is no finding. */
+/** Settings that may be secret but whose values are usually harmless: a readable file with them is not reported. */
 const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
 const OWNER_ONLY = 'ledger and secrets are readable by their owner only';
 
@@ -106,7 +106,7 @@ function modeFinding(files: readonly string[], holds: string, forbidden: number)
   );
 }
 
-/** Returns the permission bits of a file; 0 when it is missing or a folder, which needs its x bits. */
+/** Returns the permission bits of a file; 0 for a missing file, and for a folder, whose bits mean something else. */
 function modeOf(file: string): number {
   const found = statSync(file, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.mode & 0o777 : 0;
@@ -145,7 +145,7 @@ function settingsWithin(value: unknown, path: Path): WrittenSetting[] {
   ]);
 }
 
-/** Reports whether the value is written in the file instead of taken from the environment. */
+/** Reports whether the value is written literally in the file, as opposed to an environment variable. */
 function isLiteral(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
 }

@@ -21,7 +21,10 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 const LOW_DISK_BYTES = 1024 ** 3;
-/** How long a writer may hold the ledger before it counts as locked. Applying a run takes less. */
+/**
+ * If another process holds the ledger's write lock longer than this, the ledger counts as locked. Applying a run takes
+ * less.
+ */
 const DOCTOR_LOCK_WAIT_MS = 5000;
 const MISMATCH_REMEDY =
   'stop the daemon and restore the right file; if this file was put there on purpose, the next run clears the warning';
@@ -41,7 +44,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFind
   }
   const holder = lockHolder(path, DOCTOR_LOCK_WAIT_MS);
   if (holder !== null) {
-    const remedy = 'wait until it ends its transaction, or stop it: until then no run can be applied';
+    const remedy = 'wait until that process ends its transaction, or stop it: until then no run can be applied';
     return [fail('ledger', `${path} is locked by ${holder}`, remedy)];
   }
   const opens =
@@ -51,13 +54,16 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFind
   return readerGroup === undefined ? [opens] : [opens, checkReaders(path, readerGroup)];
 }
 
-/** Warns about configured workspaces that were ended in this ledger. An unreadable ledger is reported by `checkLedger`. */
+/**
+ * Warns about workspaces that are configured but were ended in this ledger. `checkLedger` reports a ledger that cannot
+ * be read.
+ */
 export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): DoctorFinding[] {
   const ended = queryLedger(ledger.path, retiredWorkspaces, []);
-  const remedy = 'remove it from the configuration, or read it again with `usage-ledger workspace resume`';
+  const remedy = 'remove the workspace from the configuration, or read it again with `usage-ledger workspace resume`';
   return workspaces
     .filter(({ id }) => ended.includes(id))
-    .map(({ id }) => warn('ended', 'ended in this ledger, and no longer read', remedy, id));
+    .map(({ id }) => warn('ended', 'the workspace was ended in this ledger and is no longer read', remedy, id));
 }
 
 export function checkCloses({ path }: Config['ledger']): DoctorFinding[] {
@@ -109,7 +115,10 @@ export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number
   return ok('disk', message);
 }
 
-/** Runs `query` on the ledger; returns `otherwise` when the ledger cannot be opened, which `checkLedger` reports. */
+/**
+ * Runs `query` on the ledger and returns its result. Returns `otherwise` if the ledger cannot be opened, which
+ * `checkLedger` reports.
+ */
 export function queryLedger<T>(path: string, query: (connection: LedgerDb) => T, otherwise: T): T {
   try {
     const reader = openReader(path);
@@ -124,7 +133,7 @@ export function queryLedger<T>(path: string, query: (connection: LedgerDb) => T,
   }
 }
 
-export function checkIntervals(path: string, nowMs: number): DoctorFinding[] {
+export function checkStoredTimes(path: string, nowMs: number): DoctorFinding[] {
   const found = queryLedger(path, (connection) => timesAhead(connection, nowMs), null);
   return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
 }

@@ -10,10 +10,10 @@ import { asList, asMapping } from '../../core/text/path.ts';
 import { findOnPath } from './check-daemon.ts';
 import { type DoctorFinding, fail, ok, warn } from './finding.ts';
 
-/** The daemon takes up to 19 s to stop. */
+/** The daemon takes up to 19 s to stop. pm2 must not kill it earlier. */
 const MIN_KILL_TIMEOUT_MS = 20_000;
 
-/** Checks ecosystem.config.cjs in this folder, if it exists, and the processes of a running pm2. */
+/** Checks the file ecosystem.config.cjs in this folder, if it exists, and the processes of a running pm2. */
 export async function checkPm2(cwd: string, env: NodeJS.ProcessEnv): Promise<DoctorFinding[]> {
   const watched = await watchedProcesses(cwd, env);
   return [...checkFile(cwd, env), ...watched.map((name) => watchFinding('pm2 is watching the running daemon', name))];
@@ -37,7 +37,10 @@ function checkFile(cwd: string, env: NodeJS.ProcessEnv): DoctorFinding[] {
   return [...findings, warn('pm2', 'pm2 is not installed', 'run `npm install pm2` or `npm install --global pm2`')];
 }
 
-/** Warns when other users can read pm2's folder: `pm2 save` writes the environment, secrets included, into a world-readable file. */
+/**
+ * Warns if other users can read pm2's folder: `pm2 save` writes the environment with its secrets to a file there that
+ * everybody can read.
+ */
 function checkPm2Home(env: NodeJS.ProcessEnv): DoctorFinding[] {
   const folder = pm2Home(env);
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
@@ -50,7 +53,7 @@ function pm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: NodeJS.Pr
   return folder;
 }
 
-/** Finds pm2 as `npx pm2` does: in node_modules of this folder or one above, else on PATH. */
+/** Finds pm2 as `npx pm2` does: in `node_modules` of this folder or of a folder above it, else on PATH. */
 function findPm2(cwd: string, path: string): string | null {
   const local = join(cwd, 'node_modules', '.bin', 'pm2');
   const above = dirname(cwd);
@@ -61,7 +64,7 @@ function findPm2(cwd: string, path: string): string | null {
 const JLIST_TIMEOUT_MS = 10_000;
 const JLIST_MAX_BYTES = 16 * 1024 * 1024;
 
-/** Returns the names of usage-ledger processes that a running pm2 restarts at each file change. Starts no pm2. */
+/** Returns the names of usage-ledger processes that a running pm2 restarts at each file change. Does not start pm2. */
 async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = pm2Home(env);
   const program = findPm2(cwd, env.PATH ?? '');
@@ -76,7 +79,7 @@ async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<st
       return isOurs && isWatchOn(watch) ? [String(name)] : [];
     });
   } catch {
-    // A pm2 that does not answer, or runs nothing, is no finding about the daemon.
+    // If pm2 does not answer or runs no process, there is nothing to report about the daemon.
     return [];
   }
 }
@@ -87,7 +90,9 @@ function isRunning(pidFile: string): boolean {
   return Number.isInteger(pid) && pid > 0 && isProcessRunning(pid);
 }
 
-/** Reports whether watching is on. `watch` is true, a path or a list of paths, or text when it comes from an environment variable. */
+/**
+ * Reports whether pm2 watches files. `watch` is true, a path, a list of paths, or a text from an environment variable.
+ */
 function isWatchOn(watch: unknown): boolean {
   return Array.isArray(watch) ? watch.length > 0 : Boolean(watch) && watch !== 'false';
 }
@@ -95,7 +100,7 @@ function isWatchOn(watch: unknown): boolean {
 function watchFinding(what: string, subject: string | null): DoctorFinding {
   return warn(
     'pm2',
-    `${what}: it restarts the daemon whenever a file below its folder changes`,
+    `${what}: pm2 restarts the daemon whenever a file below its folder changes`,
     'set watch to false, then `npx pm2 delete usage-ledger && npx pm2 start ecosystem.config.cjs`',
     subject,
   );

@@ -9,7 +9,7 @@ import { type DoctorFinding, fail, ok } from './finding.ts';
 const PROVIDER_TIMEOUT_MS = 5_000;
 const MAX_DOCUMENT_BYTES = 1024 * 1024;
 
-/** The members of a provider's discovery document that a sign-in needs. */
+/** The fields of a provider's discovery document that signing in needs. */
 const discoverySchema = z.object({
   issuer: z.string(),
   authorization_endpoint: z.url(),
@@ -17,7 +17,7 @@ const discoverySchema = z.object({
   jwks_uri: z.url(),
 });
 
-/** Checks the provider of `http.oidc` by its discovery document, which each sign-in begins with. */
+/** Checks the sign-in provider of `http.oidc` by reading its discovery document, with which each sign-in begins. */
 export async function checkSignIn({ http, proxy }: Config, clock: Clock): Promise<DoctorFinding[]> {
   const { oidc } = http;
   if (oidc === null) return [];
@@ -59,7 +59,7 @@ function documentFinding(text: string, { url, issuer }: { url: URL; issuer: stri
   if (URL.parse(named)?.href !== new URL(issuer).href) {
     return fail(
       'sign-in',
-      `the provider names itself ${named}, and \`http.oidc.issuer\` is ${issuer}`,
+      `the provider's issuer is ${named}, but \`http.oidc.issuer\` is ${issuer}`,
       `set \`http.oidc.issuer: ${named}\``,
     );
   }
@@ -68,7 +68,7 @@ function documentFinding(text: string, { url, issuer }: { url: URL; issuer: stri
     const [name, address] = plain;
     return fail('sign-in', `the provider's ${name} is ${address}`, 'let the provider publish https:// addresses');
   }
-  return ok('sign-in', `${issuer} answers, and names the addresses of a sign-in`);
+  return ok('sign-in', `${issuer} answers, and its discovery document has the addresses for signing in`);
 }
 
 function jsonOf(text: string): unknown {

@@ -18,9 +18,9 @@ import {
   checkCloses,
   checkDisk,
   checkEnded,
-  checkIntervals,
   checkLedger,
   checkSqlite,
+  checkStoredTimes,
   queryLedger,
 } from './check-ledger.ts';
 import { checkPm2 } from './check-pm2.ts';
@@ -29,15 +29,15 @@ import { checkSignIn } from './check-sign-in.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
-/** The environment that the checks read besides the configuration. */
+/** What the checks read in addition to the configuration. */
 interface Surroundings {
   env: NodeJS.ProcessEnv;
   /** The folder of the configuration. */
   cwd: string;
 }
 
-/** Examines a program whose configuration is rejected: the other checks need a valid one. */
-export async function examineWithout(error: ConfigError, { env, cwd }: Surroundings): Promise<DoctorFinding[]> {
+/** Runs the checks that need no configuration, and reports the mistakes of an invalid one. */
+export async function examineInvalidConfig(error: ConfigError, { env, cwd }: Surroundings): Promise<DoctorFinding[]> {
   const rest = await runChecks([
     ['sqlite', checkSqlite],
     ['pm2', () => checkPm2(cwd, env)],
@@ -50,8 +50,8 @@ function configFindings({ faults }: ConfigError): DoctorFinding[] {
 }
 
 /**
- * Examines configuration, services, ledger, files, Redis and pm2. `probe` tests each service with about ten requests.
- * The daemon calls it in a process only: a folder that a setting names may be on a mount that hangs.
+ * Checks configuration, services, ledger, files, Redis and pm2. With `probe`, also tests each service with about ten
+ * requests. The daemon runs it in a separate process: a setting may name a folder on a mount that hangs.
  */
 export async function examine(
   { config, clock, redact }: Pick<Context, 'config' | 'clock' | 'redact'>,
@@ -74,7 +74,7 @@ export async function examine(
     ['checkpoints', () => checkCheckpoints(config.ledger)],
     ['ended', () => checkEnded(config)],
     ['closes', () => checkCloses(config.ledger)],
-    ['clock', () => checkIntervals(path, clock.now())],
+    ['clock', () => checkStoredTimes(path, clock.now())],
     ['sqlite', checkSqlite],
     ['modes', () => checkModes(config, cwd)],
     ['backup', () => checkBackups(config)],
@@ -100,7 +100,9 @@ async function checkWorkspace(workspace: WorkspaceConfig, trial: Trial, probe: b
   }
 }
 
-/** Warns about empty environment variables in optional settings, such as a webhook's signing secret. */
+/**
+ * Warns about environment variables that are empty, so that an optional setting such as a signing secret is not set.
+ */
 function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): DoctorFinding[] {
   if (file === null) return [];
   return emptiedSettings(file, env).map(({ path, names }) =>
@@ -115,7 +117,9 @@ function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): DoctorFinding
 
 type DoctorCheck = readonly [name: string, run: () => DoctorFinding[] | Promise<DoctorFinding[]>];
 
-/** Runs the checks concurrently. A check that throws becomes a failed finding and does not stop the others. */
+/**
+ * Runs the checks concurrently. If a check throws, the error becomes a failed finding and the other checks continue.
+ */
 async function runChecks(checks: readonly DoctorCheck[]): Promise<DoctorFinding[]> {
   const results = checks.map(async ([name, run]) => {
     try {
@@ -180,13 +184,13 @@ function checkRoutes(config: Config): DoctorFinding[] {
   });
 }
 
-/** The usual interval of a cron is the median over this many coming slots. */
+/** A cron's usual interval is the median of the intervals between this many future slots. */
 const CRON_SAMPLE_SLOTS = 50;
-/** A run reads its listing twice, and a workspace that was never read has at least one page. */
+/** The minimum of requests per run: the listing has at least one page, and is read twice. */
 const MIN_REQUESTS_PER_RUN = 2;
 const MAX_NAMED_DEMANDS = 3;
 const SCHEDULE_REMEDY =
-  'give the largest ones a slower cron, or raise requests_per_second if the service allows it: slots that come too soon are skipped';
+  'give the largest workspaces a slower cron, or raise requests_per_second if the service allows it: slots that come too soon are skipped';
 
 interface Demand {
   workspace: WorkspaceConfig;
@@ -194,8 +198,8 @@ interface Demand {
 }
 
 /**
- * Warns when the crons need more requests than the rates allow, estimated from the requests of the latest runs. Compares
- * all workspaces of one host together, and each workspace with its own lower rate.
+ * Warns if the schedules need more requests per second than `requests_per_second` allows, estimated from the latest
+ * runs. Compares all workspaces of one host together, and each workspace alone with its own lower limit.
  */
 function checkSchedule({ workspaces, ledger }: Config, nowMs: number): DoctorFinding[] {
   const known = queryLedger(ledger.path, requestsOfRuns, new Map<string, number>());
@@ -222,7 +226,9 @@ function tooDense(host: string, wanted: number, rate: number, demands: readonly 
   return warn('schedule', message, SCHEDULE_REMEDY, host);
 }
 
-/** Returns the median interval between coming slots, in milliseconds. The median ignores a night without slots. */
+/**
+ * Returns the median interval between future slots, in milliseconds. Unlike a mean, it ignores a night without slots.
+ */
 function usualIntervalMs(schedule: CronSchedule, nowMs: number): number {
   const slots = timesAfter(schedule, nowMs);
   const times = Array.from({ length: CRON_SAMPLE_SLOTS }, () => slots.next().value ?? nowMs);

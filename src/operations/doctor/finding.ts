@@ -2,9 +2,9 @@ import { summarizeError } from '../../core/errors.ts';
 
 export interface DoctorFinding {
   check: string;
-  /** The thing checked when there are several, such as a workspace id; null when there is only one. */
+  /** What was checked, if there are several of the kind, such as a workspace's id; null if there is only one. */
   subject: string | null;
-  /** `fail`: it does not work or is about to stop working. `warn`: it works, but needs attention. */
+  /** `fail`: something does not work or will soon stop working. `warn`: it works, but needs attention. */
   status: 'ok' | 'warn' | 'fail';
   message: string;
   remedy: string | null;
@@ -22,7 +22,7 @@ export function fail(check: string, message: string, remedy: string, subject: st
   return { check, subject, status: 'fail', message, remedy };
 }
 
-/** Converts an error into a failed finding. `remedy` is used when the error has no hint of its own. */
+/** Converts an error into a failed finding. `remedy` is used if the error has no hint of its own. */
 export function failedWith(
   check: string,
   error: unknown,

@@ -5,14 +5,14 @@ import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
 import { reportOfAdded } from '../../ledger/journal/charges/line-reports.ts';
 import { LARGEST_LINE } from '../../ledger/journal/charges/manual-lines.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { checkReason, lineSchema, MAX_REASON_CHARACTERS, recordOfLine, writeLineOnce } from './line-record.ts';
 
 const MAX_AMOUNT_CHARACTERS = 40;
 
-export const addLine = change({
+export const addLine = changeOperation({
   name: 'lines.add',
   summary: "Add an amount to a tenant's charges of a month, such as a credit note or a fee",
   role: 'finance',

@@ -32,10 +32,10 @@ export function recordOfLine(report: LineChange): LineRecord {
   };
 }
 
-/** Maximum characters of a reason, which is printed on the statement. */
+/** The maximum length of a reason, which is printed on the statement. */
 export const MAX_REASON_CHARACTERS = 200;
 
-/** Returns a reason without surrounding space. Throws InputError for one that is empty or too long. */
+/** Returns a reason without surrounding space. Throws InputError if it is empty or too long. */
 export function checkReason(text: string): string {
   const reason = text.trim();
   if (reason !== '' && reason.length <= MAX_REASON_CHARACTERS) return reason;
@@ -45,16 +45,19 @@ export function checkReason(text: string): string {
   );
 }
 
-/** A line as the ledger has it after a request. */
+/** A manual line as the ledger has it after a request to add or revoke it. */
 interface WrittenLine {
   report: LineChange;
-  /** The fault of the checkpoint; null if it was written. */
+  /** Why the checkpoint could not be written; null if it was. */
   checkpointFault: string | null;
-  /** The reason why a repeated request wrote nothing; null for the first one. */
+  /** Why nothing was written for a repeated request; null if the line was written. */
   repeated: string | null;
 }
 
-/** Writes a line with `write`. If it is refused with `code`, `find` looks for the line of an earlier, equal request. */
+/**
+ * Writes a line with `write`, so that a repeated request changes nothing. If `write` fails with the error code `code`,
+ * returns the line of an earlier, equal request that `find` finds.
+ */
 export async function writeLineOnce(
   code: string,
   write: () => Promise<LineChange & { checkpointFault: string | null }>,

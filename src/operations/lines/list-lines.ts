@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type Filters, whereClause } from '../../ledger/store/where.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
-import { list, type Page, type RowKey } from '../operation.ts';
+import { listOperation, type Page, type RowKey } from '../operation.ts';
 import { periodText, rowSchema } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
@@ -23,7 +23,7 @@ export const LINE_COLUMNS: readonly Column<ManualLineRow>[] = [
   { name: 'revoked_because', kind: 'text' },
 ];
 
-export const listLines = list({
+export const listLines = listOperation({
   name: 'lines.list',
   summary: 'List manual lines, such as credit notes and fees, including revoked ones',
   details:
@@ -54,7 +54,7 @@ function keyOf({ line_id }: ManualLineRow): RowKey {
   return [line_id];
 }
 
-/** A line that was added by hand; the `revoked_*` fields are null while it counts. */
+/** A line that a person added. The `revoked_*` fields are null unless it was revoked. */
 export interface ManualLineRow {
   line_id: bigint;
   workspace_id: string;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { reportOfRevoked } from '../../ledger/journal/charges/line-reports.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { checkReason, lineSchema, MAX_REASON_CHARACTERS, recordOfLine, writeLineOnce } from './line-record.ts';
 
-export const revokeLine = change({
+export const revokeLine = changeOperation({
   name: 'lines.revoke',
   summary: 'Revoke a manual line: an estimate loses it, a closed month gets a correction',
   role: 'finance',

@@ -6,7 +6,7 @@ import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/
 import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import type { WithCheckpoint } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, change, runRead, type Scope } from '../operation.ts';
+import { actorText, changeOperation, runRead, type Scope } from '../operation.ts';
 import { idText, noteText, periodText } from '../schemas.ts';
 import { verifyLedger } from '../system/verify-ledger.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
@@ -20,10 +20,12 @@ const periodField = { period: periodText.describe('the month') };
 const noteField = { note: noteText.optional().describe('why, or a reference') };
 const workspaceIds = z.array(idText).max(MAX_WORKSPACES);
 const acceptField = {
-  accept_change: workspaceIds.optional().describe('close these workspaces also above close.max_change; needs a note'),
+  accept_change: workspaceIds
+    .optional()
+    .describe('close these workspaces even if the change exceeds close.max_change; needs a note'),
 };
 
-export const closeMonth = change({
+export const closeMonth = changeOperation({
   name: 'periods.close',
   summary: 'Close a month of a workspace: its figures no longer change',
   role: 'finance',
@@ -61,7 +63,7 @@ const outcomeSchema = z.union([
 
 export type CloseOutcome = z.output<typeof outcomeSchema>;
 
-export const closeMonths = change({
+export const closeMonths = changeOperation({
   name: 'periods.close_all',
   summary: 'Close a month of every workspace that is ready, or of those named',
   role: 'finance',
@@ -107,7 +109,9 @@ interface OneClose {
   acceptChange: boolean;
 }
 
-/** Adds the notes about the close to `notes`. */
+/**
+ * Closes one workspace if nothing blocks it. Adds sentences for the caller, such as a failed checkpoint, to `notes`.
+ */
 async function closePlanned(
   scope: Scope,
   { workspace_id: id, state, blockers }: MonthEndWorkspace,
@@ -123,7 +127,7 @@ async function closePlanned(
     notes.push(...checkpointNotes(event));
     return { result: 'closed', ...recordOfEvent(event) };
   } catch (error) {
-    // The state changed between plan and close, for example because a run started.
+    // The state has changed since the plan was made, for example because a run started.
     const { code, message } = summarizeError(error);
     return { result: 'refused', workspace_id: id, reasons: [{ kind: code, reason: message, command: null }] };
   }
@@ -152,7 +156,10 @@ async function closeOne(
   );
 }
 
-/** Throws InputError for a workspace that is not configured, and if a large change is accepted without a note. */
+/**
+ * Throws UsageError if an accepted workspace is not configured, and InputError if a large change is accepted without a
+ * note.
+ */
 function checkAccepted({ context }: Scope, accepted: readonly string[], note: string): void {
   for (const id of accepted) chooseWorkspace(context.config, id);
   if (accepted.length === 0 || note.trim() !== '') return;

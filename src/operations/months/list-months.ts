@@ -9,12 +9,12 @@ import {
   type WorkspaceMonthTotals,
   workspaceForecasts,
 } from '../../reports/queries/month-totals.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { decimalText, periodText } from '../schemas.ts';
 
 const DEFAULT_MONTHS = 12;
 const MAX_MONTHS = 36;
-/** The time that the sums of workspaces take between two turns of the event loop. */
+/** Summing workspaces lets other work run after each of these intervals. */
 const TURN_MS = 5;
 
 const money = z.strictObject({ amount: decimalText, amount_minor: z.bigint(), currency: z.string() });
@@ -34,11 +34,11 @@ const monthShape = {
 const month = z.strictObject(monthShape);
 export type MonthSummary = z.output<typeof month>;
 
-export const listMonths = document({
+export const listMonths = documentOperation({
   name: 'months.list',
   summary: 'List months with the totals of all workspaces, the latest first',
   details:
-    'For trends over several months: workspaces, tenants, credits and amounts of each month. months_plan has the blockers of one month.',
+    'Use it for trends over several months: workspaces, tenants, credits and amounts of each month. months_plan has the blockers of one month.',
   role: 'read',
   input: z.strictObject({
     until: periodText.optional().describe('the latest month; the current one unless given'),
@@ -57,21 +57,23 @@ export const listMonths = document({
 
 const side = z.strictObject(monthShape).nullable();
 
-export const compareMonths = document({
+export const compareMonths = documentOperation({
   name: 'months.compare',
   summary: 'Compare the current month, to date and by forecast, with the previous one',
-  details: 'For how this month is going: its credits to date, its forecast and the previous month.',
+  details: 'Shows how this month is going: its credits to date, its forecast and the previous month.',
   role: 'read',
   input: z.strictObject({ period: periodText.optional().describe('the month; the current one unless given') }),
   output: z.strictObject({
     period: z.string(),
-    as_of: z.string().nullable().describe('the oldest last complete reading of a workspace'),
+    as_of: z.string().nullable().describe('when the workspace that was read least recently was last read completely'),
     current: side.describe('null if no workspace has the month'),
     previous: side,
     forecast: z
       .strictObject({ credits_used: z.bigint(), amounts: z.array(money) })
       .nullable()
-      .describe('a straight line to the end of the month; null before a day of it was read, and once it is over'),
+      .describe(
+        'a straight-line forecast for the end of the month; null before a day of it was read, and after its end',
+      ),
   }),
   http: { method: 'GET', path: '/months/comparison' },
   command: null,
@@ -91,7 +93,7 @@ export const compareMonths = document({
   },
 });
 
-/** Sums a month over all workspaces. Other work may run between two workspaces. */
+/** Sums a month over all workspaces. Lets other work run in between. */
 async function readMonth(
   months: Iterable<WorkspaceMonthTotals>,
   period: Period,
@@ -128,7 +130,7 @@ async function readForecast(connection: LedgerDb, period: Period): Promise<Retur
   return isKnown ? sums.document : null;
 }
 
-/** Adds up credits, and money by currency. */
+/** Adds up credits, and amounts of money by currency. */
 class Sums {
   #credits = 0n;
   readonly #minor = new Map<string, bigint>();

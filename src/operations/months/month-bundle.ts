@@ -13,11 +13,11 @@ import type { MonthEnd } from '../../reports/queries/month-end-record.ts';
 import { ZipWriter } from '../../reports/xlsx/zip-writer.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** The content of a bundle. */
+/** What a bundle contains. */
 export interface MonthBundle {
-  /** The statements of the closed workspaces. */
+  /** One statement for each workspace that has closed the month. */
   statements: { workspace_id: string; file: string; close_digest: string }[];
-  /** The SHA-256 of the manifest, in hex: it verifies all files of the bundle. */
+  /** The SHA-256 of the manifest, in hex. It is enough to verify all files of the bundle. */
   digest: string;
 }
 
@@ -43,16 +43,16 @@ the files match each other: anyone who changes a file can also rewrite the manif
 alone, with the digest of its close: node verify-statement.mjs STATEMENT.json --digest CLOSE
 `;
 
-/** Throws UsageError if no workspace of the month is closed: a bundle would have nothing to prove. */
+/** Throws UsageError if no workspace has closed the month: the bundle would prove nothing. */
 export function requireClosed({ period, workspaces }: MonthEnd): void {
   if (workspaces.some(({ state }) => state === 'closed')) return;
   throw new UsageError(`no workspace is closed for ${period}`, 'close at least one workspace first');
 }
 
 /**
- * Makes a self-verifying ZIP file of a month's closes, charges and statements, for auditors, and passes its bytes to
- * `write` as they come. All are read in one transaction, on a connection of its own. Throws UsageError if no workspace of
- * the month is closed.
+ * Writes a ZIP file for auditors with a month's closes, charges and statements, and the programs that verify them. It
+ * passes the bytes to `write` in pieces. All data is read in one transaction, on a separate connection. Throws
+ * UsageError if no workspace has closed the month.
  */
 export async function writeMonthBundle(
   context: Pick<Context, 'config' | 'clock'>,

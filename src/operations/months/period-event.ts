@@ -46,8 +46,8 @@ interface EventRequest {
 }
 
 /**
- * Closes or reopens a period with `write`. A repeated request, which is refused because the same actor did it before with
- * the same note, gets the event of then.
+ * Closes or reopens a period with `write`, so that a repeated request changes nothing. If `write` is refused because
+ * the same actor made the same change with the same note before, returns that earlier event.
  */
 export async function writeOnce(
   { connection, actor }: Pick<Scope, 'connection' | 'actor'>,

@@ -12,18 +12,18 @@ import {
 } from '../../reports/queries/month-end.ts';
 import { monthEndSchema } from '../../reports/queries/month-end-record.ts';
 import { ledgerWorkspaces } from '../../reports/queries/usage.ts';
-import { document, type Scope } from '../operation.ts';
+import { documentOperation, type Scope } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 
-/** The time that reading workspaces takes between two turns of the event loop. */
+/** Reading workspaces lets other work run after each of these intervals. */
 const TURN_MS = 5;
 
-export const planMonth = document({
+export const planMonth = documentOperation({
   name: 'periods.plan',
   summary: 'Show what blocks closing a month, and what it totals',
   details:
-    'For month-end questions: can the month be closed, what stops it and what fixes that, what does it total compared with the previous month. It verifies the whole ledger first, which takes seconds. For totals alone use periods_list.',
+    'Use it for month-end questions: can the month be closed, what stops it and what fixes that, what does it total compared with the previous month. It verifies the whole ledger first, which takes seconds. For totals alone use periods_list.',
   role: 'read',
   input: z.strictObject({
     period: periodText.describe('the month'),
@@ -31,7 +31,7 @@ export const planMonth = document({
     verify: z
       .boolean()
       .optional()
-      .describe('false: without verifying the ledger, which takes most of the time; closing verifies it in any case'),
+      .describe('false skips verifying the ledger, which takes most of the time; closing always verifies it'),
   }),
   output: monthEndSchema,
   http: { method: 'GET', path: '/periods/{period}' },
@@ -54,12 +54,12 @@ export const planMonth = document({
   },
 });
 
-/** Verifies the ledger and the money in it. */
+/** Verifies the ledger, including the amounts of money in it. */
 export function verifyBooks({ connection }: Pick<Scope, 'connection'>) {
   return verifyLedgerFile(connection, [checkMoney]);
 }
 
-/** Returns the configured workspaces, and those that the ledger still reads without configuration. */
+/** Returns the configured workspaces, and those in the ledger that are no longer configured but have not been ended. */
 function subjectsOf({ connection, context }: Scope): MonthEndSubject[] {
   const { workspaces } = context.config;
   const configured = new Set(workspaces.map(({ id }) => id));

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { InputError } from '../../core/errors.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { idText, noteText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { periodEventSchema, recordOfEvent, writeOnce } from './period-event.ts';
 
-export const reopenMonth = change({
+export const reopenMonth = changeOperation({
   name: 'periods.reopen',
   summary: 'Reopen a closed month of a workspace; its corrections are reversed',
   role: 'finance',

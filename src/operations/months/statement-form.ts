@@ -6,7 +6,7 @@ import { readInputFile } from '../../input-files/input-file.ts';
 import type { StatementForm } from '../../ledger/journal/charges/commit-close.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** Returns the number format and letterhead that a close freezes, with the logo as a data URL. */
+/** Returns the number format and letterhead of statements, as a close freezes them. The logo becomes a data URL. */
 export function statementForm({ config }: Context): Required<StatementForm> {
   const { number, letterhead } = config.statement;
   if (letterhead === null) return { number, letterhead };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkOutlet } from '../../outlets/read-back.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chosenOutlets } from './chosen-outlets.ts';
 import { requireStarted, withReceiver } from './started-outlet.ts';
@@ -14,11 +14,11 @@ const difference = z.strictObject({
   entry_ids: z.array(z.int()).describe('the last entries of these tenants and month, newest first'),
 });
 
-export const checkOutlets = document({
+export const checkOutlets = documentOperation({
   name: 'outlets.check',
   summary: 'Compare a month in the receivers with what was sent',
   details:
-    'For whether a billing system has what was sent in a month. It asks the receivers, so it takes seconds; outlets_list answers from the ledger alone.',
+    'Shows whether a billing system has what was sent in a month. It asks the receivers, so it takes seconds; outlets_list answers from the ledger alone.',
   role: 'read',
   input: z.strictObject({
     period: periodText.describe('the month'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readOutletStatuses } from '../../outlets/outlet-status.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 
 const count = z.int().min(0);
 const quantity = z.bigint();
@@ -10,7 +10,7 @@ const outlet = z.strictObject({
   receiver: z.string().describe('the type of the receiver'),
   send: z.enum(['credits', 'requests']),
   state: z.enum(['sending', 'paused', 'not_started', 'differs']),
-  reason: z.string().nullable().describe('why it does not send'),
+  reason: z.string().nullable().describe('why the outlet does not send; null while it does'),
   from_period: z.string().nullable(),
   waiting: count.describe('entries of the ledger that are not sent yet'),
   held: count.describe('events whose tenant has no name in the receiver'),
@@ -22,11 +22,11 @@ const outlet = z.strictObject({
   differences: z.array(z.unknown()).readonly().nullable().describe('what the last comparison found'),
 });
 
-export const listOutlets = document({
+export const listOutlets = documentOperation({
   name: 'outlets.list',
   summary: 'Show each outlet: its state, waiting events, and events that its receiver does not have',
   details:
-    'For whether the billing systems have all usage: `waiting` is not sent yet, `held`, `late` and `refused` need a person. views_read with `outlet_events` has each event.',
+    'Shows whether the billing systems have all usage: `waiting` is not sent yet, `held`, `late` and `refused` need a person. views_read with `outlet_events` has each event.',
   role: 'read',
   input: z.strictObject({}),
   output: z.strictObject({ outlets: z.array(outlet) }),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
 import { requireStarted } from './started-outlet.ts';
 
 const nameField = { name: idText.describe('the outlet') };
 
-export const pauseOutlet = change({
+export const pauseOutlet = changeOperation({
   name: 'outlets.pause',
   summary: 'Stop sending to a billing system until it is resumed; waiting events stay in the ledger',
   role: 'operate',
@@ -27,7 +27,7 @@ export const pauseOutlet = change({
 
 const PERHAPS = ['ask', 'taken', 'resend'] as const;
 
-export const resumeOutlet = change({
+export const resumeOutlet = changeOperation({
   name: 'outlets.resume',
   summary: 'Resume sending to a billing system',
   role: 'operate',
@@ -36,7 +36,9 @@ export const resumeOutlet = change({
     perhaps: z
       .enum(PERHAPS)
       .default('ask')
-      .describe('events of unknown delivery: ask the receiver, continue after them, or send them again'),
+      .describe(
+        'what to do with events whose delivery is unknown: ask the receiver, count them as sent, or send them again',
+      ),
   }),
   output: z.strictObject({
     name: z.string(),

@@ -3,12 +3,12 @@ import type { OutletConfig } from '../../config/types.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { Forwarder } from '../../outlets/forwarder.ts';
 import { readOutletStatuses } from '../../outlets/outlet-status.ts';
-import { change, type Scope } from '../operation.ts';
+import { changeOperation, type Scope } from '../operation.ts';
 import { idText } from '../schemas.ts';
 import { chosenOutlets } from './chosen-outlets.ts';
 import { withReceiver } from './started-outlet.ts';
 
-export const pushOutlets = change({
+export const pushOutlets = changeOperation({
   name: 'outlets.push',
   summary: 'Send waiting events now, as the daemon does on its own',
   role: 'finance',
@@ -32,7 +32,7 @@ export const pushOutlets = change({
   },
 });
 
-/** Sends until no event is ready, or the receiver rejects one. */
+/** Sends events until none is ready or the receiver rejects one. */
 function push(scope: Scope, outlet: OutletConfig) {
   const { connection, context, signal } = scope;
   const { clock } = context;

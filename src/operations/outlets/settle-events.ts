@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InputError } from '../../core/errors.ts';
 import { readOutletEvents } from '../../ledger/journal/outlets/outlet-book.ts';
 import type { Column } from '../../reports/formats/columns.ts';
-import { actorText, change, list, type RowKey, rowsAfter, type Scope } from '../operation.ts';
+import { actorText, changeOperation, listOperation, type RowKey, rowsAfter, type Scope } from '../operation.ts';
 import { idText, noteText, periodText, rowSchema } from '../schemas.ts';
 import { requireStarted } from './started-outlet.ts';
 
@@ -20,7 +20,7 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   { name: 'since', kind: 'date' },
 ];
 
-/** The states of events that are not settled. */
+/** The states of events that the receiver does not have and that are not settled. */
 export const EXCEPTION_STATES = ['late', 'refused', 'held'] as const;
 const MAX_ENTRIES = 1000;
 
@@ -34,11 +34,11 @@ const filters = {
 
 const filterInput = z.strictObject(filters);
 
-export const listEvents = list({
+export const listEvents = listOperation({
   name: 'outlets.events',
   summary: 'List events that the receiver of an outlet does not have',
   details:
-    'For events that need a person: refused, late or held ones, with the reason. outlets_list has their number for each outlet.',
+    'Use it for events that need a person: refused, late or held ones, with the reason. outlets_list has their number for each outlet.',
   role: 'read',
   input: filterInput,
   http: { method: 'GET', path: '/outlets/{name}/events' },
@@ -63,7 +63,7 @@ function eventsOf(scope: Scope, { name, entries, tenant, period, state }: z.outp
   );
 }
 
-export const settleEvents = change({
+export const settleEvents = changeOperation({
   name: 'outlets.settle',
   summary: 'Settle events that the receiver does not have, or send them again',
   role: 'finance',

@@ -4,14 +4,14 @@ import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { receiverKind } from '../../outlets/forwarder.ts';
 import { previewStart } from '../../outlets/preview.ts';
-import { actorText, change } from '../operation.ts';
+import { actorText, changeOperation } from '../operation.ts';
 import { exactInteger, idText, periodText, previewField } from '../schemas.ts';
 import { chosenOutlet } from './chosen-outlets.ts';
 import { withReceiver } from './started-outlet.ts';
 
 const count = z.int();
 
-export const startOutlet = change({
+export const startOutlet = changeOperation({
   name: 'outlets.start',
   summary: 'Start sending usage to a billing system, from a month on',
   role: 'finance',

@@ -7,7 +7,10 @@ import type { Receiver } from '../../outlets/receiver.ts';
 import type { Scope } from '../operation.ts';
 import { chosenOutlet } from './chosen-outlets.ts';
 
-/** Returns the ledger's record of a started outlet, also when it is no longer configured. Throws UsageError otherwise. */
+/**
+ * Returns the ledger's record of a started outlet, even if it is no longer configured. Throws UsageError if it was not
+ * started.
+ */
 export function requireStarted({ context, connection }: Scope, name: string): OutletRow {
   const row = readOutlet(connection, name);
   if (row !== undefined) return row;
@@ -18,6 +21,7 @@ export function requireStarted({ context, connection }: Scope, name: string): Ou
   );
 }
 
+/** Opens the receiver of an outlet, calls `use` with it, and closes it. */
 export async function withReceiver<T>(
   { context, connection }: Scope,
   outlet: OutletConfig,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
 import { cardsInConfig, changeOfCards, refuseUnclear } from '../../ledger/journal/charges/card-store.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type Changed, change, runIncludedRead, type Scope } from '../operation.ts';
+import { type Changed, changeOperation, runIncludedRead, type Scope } from '../operation.ts';
 import { previewField } from '../schemas.ts';
 import {
   type CardInput,
@@ -21,7 +21,7 @@ const output = z.strictObject({
   ...comparisonShape,
 });
 
-export const applyRates = change({
+export const applyRates = changeOperation({
   name: 'rates.apply',
   summary: 'Replace all rate cards; open months are repriced, closed months are unchanged',
   role: 'finance',
@@ -36,7 +36,7 @@ export const applyRates = change({
   },
 });
 
-export const clearRates = change({
+export const clearRates = changeOperation({
   name: 'rates.clear',
   summary: 'Remove all rate cards; open months lose their amounts, closed months are unchanged',
   role: 'finance',
@@ -50,7 +50,7 @@ export const clearRates = change({
   },
 });
 
-/** Throws when the configuration has rate cards: the daemon would apply those again at its next start. */
+/** Throws UsageError if the configuration has rate cards: at its next start the daemon would apply those again. */
 function refuseConfigured({ config }: Context): void {
   const { rates, costs } = cardsInConfig(config);
   if (rates === null && costs === null) return;
@@ -69,7 +69,7 @@ async function replaceCards(
   const { rates, costs } = cards;
   for (const side of [rates, costs]) if (side !== null) refuseUnclear(side);
   const { context } = scope;
-  // The writer comes first because it creates a missing ledger.
+  // Open the writer first: it creates a missing ledger.
   const writer = dryRun ? null : await context.writer();
   const { connection } = scope;
   const changed = changeOfCards(connection, cards);

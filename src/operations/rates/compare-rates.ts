@@ -15,11 +15,11 @@ import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../../reports/queries/usage.ts';
-import { document, type Scope } from '../operation.ts';
+import { documentOperation, type Scope } from '../operation.ts';
 import { decimalText, periodText } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
-/** The cards of a request. Without any, those of the configuration. */
+/** The rate cards of a request. If it has none, the cards of the configuration are used. */
 export const cardFields = {
   rates: rateCardsSchema
     .optional()
@@ -34,7 +34,7 @@ export const totalsField = {
     .describe('true leaves out `tenants` and `unpriced`, which have a row for each tenant'),
 };
 
-/** The cards of a request as its handler gets them. */
+/** The rate cards of a request, after they were parsed. */
 export interface CardInput {
   rates?: RateCardText[] | undefined;
   costs?: RateCardText[] | undefined;
@@ -69,11 +69,11 @@ export const comparisonShape = {
   ),
 };
 
-export const checkRates = document({
+export const checkRates = documentOperation({
   name: 'rates.check',
   summary: 'Price the recorded history with these rate cards and with the active ones',
   details:
-    'For what other prices would have charged: the amounts of each month under the given cards beside those under the active ones. It changes nothing.',
+    'Shows what other prices would have charged: the amounts of each month under the given cards beside those under the active ones. It changes nothing.',
   role: 'read',
   input: z.strictObject({
     ...cardFields,
@@ -94,13 +94,16 @@ export const checkRates = document({
 
 export type RatesComparison = ReturnType<typeof compareRates>;
 
-/** The cards to use, and whether they come from the request. */
+/** The rate cards to use, and where they are from. */
 interface RequestedCards {
   cards: ReplacementCards;
   source: 'configuration' | 'import';
 }
 
-/** Returns the cards of a request, or those of the configuration. Throws UsageError if there are none. */
+/**
+ * Returns the rate cards of a request; if it has none, those of the configuration. Throws UsageError if neither has
+ * any.
+ */
 export function requestedCards(scope: Scope, { rates, costs }: CardInput): RequestedCards {
   if (rates !== undefined || costs !== undefined) {
     for (const { name, workspace } of [...(rates ?? []), ...(costs ?? [])]) {
@@ -116,7 +119,10 @@ export function requestedCards(scope: Scope, { rates, costs }: CardInput): Reque
   );
 }
 
-/** Compares the amounts of months and tenants under the active cards and under `cards`; null compares the active cards with themselves. */
+/**
+ * Compares the amounts of months and tenants under the active cards with those under `cards`. If `cards` is null, both
+ * sides use the active cards.
+ */
 function compareRates(connection: LedgerDb, cards: ReplacementCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {
   const others = cards?.map(resolveRateCard) ?? cardsInForce(connection);
   return connection.transaction(() => {

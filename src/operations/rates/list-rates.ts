@@ -3,7 +3,7 @@ import { cardsInForce, type StoredCard } from '../../ledger/journal/charges/card
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { CARD_SIDES, type CardSide } from '../../ledger/store/schema/billing-tables.ts';
 import type { Column } from '../../reports/formats/columns.ts';
-import { list, type RowKey, rowsAfter } from '../operation.ts';
+import { listOperation, type RowKey, rowsAfter } from '../operation.ts';
 import { periodText, rowSchema } from '../schemas.ts';
 
 export type CardRow = ReturnType<typeof cardRow>;
@@ -40,11 +40,11 @@ export const CARD_COLUMNS: readonly Column<CardRow>[] = [
   { name: 'digest', kind: 'id' },
 ];
 
-export const listRates = list({
+export const listRates = listOperation({
   name: 'rates.list',
   summary: 'List the active rate cards: prices and provider costs',
   details:
-    'For questions about prices: which card applies from which month, in which currency, for which tenants. `side` is `price` for customers and `cost` for the provider. views_read with `rate_cards` has the whole definition and retired cards.',
+    'Use it for questions about prices: which card applies from which month, in which currency, for which tenants. `side` is `price` for customers and `cost` for the provider. views_read with `rate_cards` has the whole definition and retired cards.',
   role: 'read',
   input: z.strictObject({ period: periodText.optional().describe('only cards of this month') }),
   http: { method: 'GET', path: '/rates' },
@@ -61,7 +61,7 @@ export const listRates = list({
   },
 });
 
-/** Returns the active cards of both sides: prices, then costs. */
+/** Returns all active cards: those with prices, then those with the provider's costs. */
 export function activeCards(connection: LedgerDb): CardRow[] {
   return CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => cardRow(card, side)));
 }
@@ -70,7 +70,7 @@ function keyOf({ side, digest }: CardRow): RowKey {
   return [side, digest];
 }
 
-/** Reports whether a card covers a period. Periods, YYYY-MM, compare as text. */
+/** Reports whether a card covers a period. Periods are written YYYY-MM, so they can be compared as text. */
 function coversPeriod({ from_period, to_period }: CardRow, period: string): boolean {
   return from_period <= period && (to_period === null || period <= to_period);
 }

@@ -1,7 +1,10 @@
 import { cardsInConfig, changeOfCards } from '../../ledger/journal/charges/card-store.ts';
 import type { Scope } from '../operation.ts';
 
-/** Returns a note if the configured rate cards differ from the active ones: what only reads applies none. Null otherwise. */
+/**
+ * Returns a note if the configured rate cards differ from the active ones, because an operation that only reads does
+ * not apply them. Null otherwise.
+ */
 export function otherRatesNote({ context, connection }: Pick<Scope, 'context' | 'connection'>): string | null {
   const { added, retired } = changeOfCards(connection, cardsInConfig(context.config));
   if (added.length + retired.length === 0) return null;

@@ -46,15 +46,17 @@ export const invoicesInput = z.strictObject({
 
 export type ReconcileInput = z.output<typeof invoicesInput>;
 
-/** The result of comparing invoices. */
+/** The result of comparing invoices with the ledger and the service. */
 interface InvoiceComparison {
   document: z.output<typeof reconciliationSchema>;
   notes: readonly string[];
-  /** One for each workspace; empty after a dry run. */
+  /** What to record, for each workspace; empty for a dry run. */
   toRecord: readonly ComparisonToRecord[];
 }
 
-/** Compares a file of invoices with ledger and service. It records nothing, and returns what a recording needs. */
+/**
+ * Compares a file of invoices with the ledger and the service. It records nothing, but returns what has to be recorded.
+ */
 export const compareInvoices: SlowRead<typeof invoicesInput, InvoiceComparison> = {
   name: 'reconciliations.read',
   role: 'finance',
@@ -96,7 +98,7 @@ export const compareInvoices: SlowRead<typeof invoicesInput, InvoiceComparison> 
   },
 };
 
-/** The columns of the preset, and those of the request, which take precedence. */
+/** Returns the columns of the preset, replaced by those that the request names. */
 function columnsOf(request: ReconcileInput): CurrencyOptions {
   const given = {
     tenantColumn: request.tenant_column,
@@ -117,13 +119,15 @@ function columnsOf(request: ReconcileInput): CurrencyOptions {
   } as CurrencyOptions;
 }
 
-/** Maximum hints about misspelt tenants that are shown. */
+/** At most this many hints about misspelt tenants are shown. */
 const MAX_SHOWN_HINTS = 10;
 
 function similarNotes(read: readonly Sides[]): string[] {
   const hints = read.flatMap((sides) => sides.hints);
   const shown = hints.slice(0, MAX_SHOWN_HINTS);
-  return hints.length > shown.length ? [...shown, `${hints.length - shown.length} more`] : shown;
+  return hints.length > shown.length
+    ? [...shown, `${hints.length - shown.length} more texts are misspelt tenants or references`]
+    : shown;
 }
 
 async function compare(scope: Scope, sides: Sides, { period, service, tolerance }: ReconcileInput): Promise<Compared> {

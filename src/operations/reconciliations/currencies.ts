@@ -6,7 +6,9 @@ import type { InvoiceLine, MappedColumns } from './sides.ts';
 /** The columns of the file, and the currency of a file without a currency column. */
 export type CurrencyOptions = MappedColumns;
 
-/** Returns the currency of a file without a currency column; null when it has such a column, or no amounts. */
+/**
+ * Returns the currency of all amounts in a file without a currency column. Null if it has such a column, or no amounts.
+ */
 export function currencyOf({ totals }: StatementDocument, options: CurrencyOptions): string | null {
   const { currency, amountColumn, currencyColumn } = options;
   if (currency !== undefined && !isCurrency(currency)) {
@@ -27,7 +29,7 @@ export function currencyOf({ totals }: StatementDocument, options: CurrencyOptio
   );
 }
 
-/** Returns the currencies to compare; only null when amounts are not compared. */
+/** Returns the currencies to compare. The list contains only null if no amounts are compared. */
 export function currenciesOf(
   { totals }: StatementDocument,
   invoices: readonly InvoiceLine[],

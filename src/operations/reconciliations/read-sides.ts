@@ -10,22 +10,22 @@ import { chooseWorkspace, unknownPeriod } from '../workspace-choice.ts';
 import { type CurrencyOptions, currenciesOf, currencyOf } from './currencies.ts';
 import { Customers, type InvoiceLine, type ReconciledRow, readInvoices, similarTenantHints } from './sides.ts';
 
-/** The ledger's statement of a workspace and the invoices of its tenants. */
+/** What is compared for a workspace: the ledger's statement and the invoices of its tenants. */
 export interface Sides {
   statement: StatementDocument;
   customers: Customers;
   invoices: InvoiceLine[];
   currencies: (string | null)[];
-  /** Hints for names in the file that differ from a tenant only in case or space. */
+  /** Hints about names in the file that differ from a tenant only in case or space. */
   hints: string[];
 }
 
-/** Both sides of a workspace with their comparison. */
+/** The statement and invoices of a workspace, with the result of comparing them. */
 export interface Compared extends Sides {
   tenants: ReconciledRow[];
 }
 
-/** Groups the rows by workspace. Without a workspace column, all rows belong to the chosen workspace. */
+/** Groups the rows of a file by workspace. If there is no workspace column, all rows belong to the chosen workspace. */
 export function byWorkspace(
   config: Config,
   { rows, place }: Table,
@@ -51,7 +51,7 @@ interface SidesRequest {
   columns: CurrencyOptions;
 }
 
-/** Reads both sides of a workspace; null when it has neither usage in the month nor invoices. */
+/** Reads the statement and invoices of a workspace; null if it has neither usage in the month nor invoices. */
 export function readSides({ context, connection }: Scope, { id, period, table, columns }: SidesRequest): Sides | null {
   const request = { workspaceId: id, period, nowMs: context.clock.now(), proven: false };
   const statement = connection.transaction(() => readStatement(connection, request))();

@@ -1,9 +1,9 @@
-import { change, runRead } from '../operation.ts';
+import { changeOperation, runRead } from '../operation.ts';
 import { compareInvoices, invoicesInput } from './compare-invoices.ts';
 import { reconciliationSchema } from './reconciliation-record.ts';
 import { recordComparison } from './record-comparison.ts';
 
-export const reconcileInvoices = change({
+export const reconcileInvoices = changeOperation({
   name: 'reconciliations.compare',
   summary: 'Compare a month of service and ledger with a file of invoices, and record the result',
   role: 'finance',

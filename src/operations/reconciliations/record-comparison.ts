@@ -10,11 +10,11 @@ interface RecordRequest {
   note: string;
 }
 
-/** A comparison of one workspace, as the ledger records it. */
+/** The comparison of one workspace, in the form that the ledger records. */
 export interface ComparisonToRecord
   extends Pick<ReconciliationRequest, 'workspaceId' | 'closeDigest' | 'file' | 'counts' | 'amounts' | 'numbers'> {}
 
-/** Returns the parts of a comparison that are recorded: its sums, and the invoice numbers of each tenant. */
+/** Returns what is recorded of a comparison: its sums, and the invoice numbers of each tenant. */
 export function comparisonToRecord(
   { statement, customers, invoices, tenants, currencies }: Compared,
   file: ComparisonToRecord['file'],
@@ -35,8 +35,8 @@ export function comparisonToRecord(
 }
 
 /**
- * Records a comparison as a link of the chain; returns the notes about it. If the same actor recorded the same result of the
- * same file before, nothing is written.
+ * Records a comparison in the chain and returns the notes about it. If the same actor already recorded the same result
+ * of the same file, nothing is written.
  */
 export async function recordComparison(
   { context, connection, actor }: Scope,

@@ -27,28 +27,28 @@ import type { Context } from '../../wiring/context.ts';
 import { foldId, unknownTenantHint } from '../tenants/similar-ids.ts';
 
 export interface MappedColumns extends InvoiceColumns {
-  /** The column with tenant ids, or with the references that the ledger has for tenants. */
+  /** The column with the tenants' ids, or with the references that the ledger has for them. */
   tenantColumn: string;
   decimal?: DecimalMark;
-  /** The currency of amounts whose row names none. */
+  /** The currency of amounts in rows that name no currency. */
   currency?: string;
 }
 
 export interface InvoiceLine {
-  /** The tenant, or the customer when several tenants share a reference. */
+  /** The tenant; or, if several tenants share a reference, the name that stands for all of them. */
   tenantId: string;
   invoice: string | null;
   credits: bigint | null;
   amountMinor: bigint | null;
   currency: string | null;
-  /** The sign or code next to the amount when it contradicts the currency; then `amountMinor` is null. */
+  /** The currency sign or code next to the amount, if it contradicts the row's currency; `amountMinor` is then null. */
   otherCurrency: string | null;
 }
 
-/** A tenant's figures in one currency. `currency` is null when amounts are not compared. */
+/** The compared figures of a tenant in one currency. `currency` is null if amounts are not compared. */
 export type ReconciledRow = ReconciledTenant & {
   currency: string | null;
-  /** The signs or codes of other currencies on the tenant's invoice lines. */
+  /** Currency signs or codes on the tenant's invoice lines that contradict `currency`. */
   otherCurrencies: string[];
 };
 
@@ -96,7 +96,7 @@ export function reconcileByCurrency(
   return rows.sort((a, b) => (a.tenantId < b.tenantId ? -1 : a.tenantId > b.tenantId ? 1 : 0));
 }
 
-/** How to compare. `customerOf` gives all tenants that the file bills under one reference the same name. */
+/** How to compare. `customerOf` returns the same name for all tenants that the file bills under one reference. */
 interface ReconcileRules {
   currencies: readonly (string | null)[];
   customerOf: (tenantId: string) => string;
@@ -140,13 +140,13 @@ export async function serviceSide(
   });
 }
 
-/** Matches the tenant column of a totals row. */
+/** Matches the text in the tenant column of a row with totals. */
 const TOTAL_ROW = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
 
 /**
- * Reads invoice lines from the rows of a table by the mapped columns. `currency` applies to a file without a currency
- * column. A totals row is checked against the other rows and skipped. Throws InputError with the cell that cannot be read,
- * and for a file that has only totals.
+ * Reads invoice lines from the rows of a table. `currency` applies if the file has no currency column. A row with
+ * totals is checked against the other rows and skipped. Throws InputError for a cell that cannot be read, and for a
+ * file that has only totals.
  */
 export function readInvoices(
   { rows, place }: Table,
@@ -215,7 +215,10 @@ const AMOUNT_FAULTS: Readonly<Record<AmountFault, readonly [why: string, hint: H
   too_fine: ['has more decimals than the currency', 'round it, in a workbook with =ROUND(...,2)'],
 };
 
-/** Returns a reader for the amounts of a column. Numeric workbook cells are plain; the decimal mark is found from text cells. */
+/**
+ * Returns a function that reads the amounts of a column. Numbers in a workbook are read as they are. For texts, the
+ * decimal mark is detected from all texts of the column.
+ */
 function amountsIn(
   rows: readonly TableRow[],
   column: string,
@@ -230,14 +233,19 @@ function amountsIn(
   };
 }
 
-/** Reads a cell with credits; null when it has none. The number 1.234 is not whole, but the text `1.234` can mean 1,234. */
+/**
+ * Reads a cell with credits; null if it contains none. The number 1.234 is not whole, but the text `1.234` can mean
+ * 1,234.
+ */
 function creditsIn({ record, numbers }: TableRow, column: string): bigint | null {
   const text = record[column] ?? '';
   if (!numbers.has(column)) return parseCredits(text);
   return /^-?\d{1,19}$/.test(text) ? BigInt(text) : null;
 }
 
-/** Returns a hint for each text that differs only in case or surrounding space from a tenant or a reference. */
+/**
+ * Returns a hint for each text in the column that differs from a tenant or reference only in case or surrounding space.
+ */
 export function similarTenantHints({ rows, place }: Table, column: string, customers: Customers): string[] {
   const seen = new Set<string>();
   return rows.flatMap((row) => {
@@ -248,14 +256,20 @@ export function similarTenantHints({ rows, place }: Table, column: string, custo
   });
 }
 
-/** The billed customers: each is one tenant, or all tenants whose shared reference the file uses. */
+/**
+ * The customers that the file bills. A customer is one tenant, or all tenants with a shared reference that the file
+ * uses.
+ */
 export class Customers {
   readonly #ids: ReadonlySet<string>;
   readonly #byReference: ReadonlyMap<string, readonly string[]>;
   readonly #customers = new Map<string, string>();
   #byFolded: ReadonlyMap<string, string> | null = null;
 
-  /** `references` maps tenants to their current references. A reference on the statement, from the close, takes precedence. */
+  /**
+   * `references` has the current reference of each tenant. A reference on the statement, frozen by the close, takes
+   * precedence.
+   */
   constructor({ tenants }: StatementDocument, references: ReadonlyMap<string, string>, texts: Iterable<string>) {
     this.#ids = new Set(tenants.map(({ tenant_id }) => tenant_id));
     const then = Map.groupBy(tenants, ({ external_ref }) => external_ref ?? '');
@@ -271,7 +285,7 @@ export class Customers {
     }
   }
 
-  /** Returns the customer of a tenant id or reference; any other text is returned unchanged. */
+  /** Returns the customer that a tenant id or reference belongs to. Any other text is returned unchanged. */
   readonly customerOf = (text: string): string => {
     const id = this.#ids.has(text) ? text : (this.#byReference.get(text)?.[0] ?? text);
     return this.#customers.get(id) ?? id;
@@ -281,7 +295,10 @@ export class Customers {
     return this.#ids.has(text) || this.#byReference.has(text);
   }
 
-  /** Returns the tenant or reference that a misspelt text probably means; null when there is none, or the text is known. */
+  /**
+   * Returns the tenant or reference that a misspelt text probably means; null if there is none, or if the text is spelt
+   * correctly.
+   */
   similarTo(text: string): string | null {
     if (text.trim() === '' || this.knows(text)) return null;
     this.#byFolded ??= new Map([...this.#byReference.keys(), ...this.#ids].map((known) => [foldId(known), known]));
@@ -315,7 +332,7 @@ export function causeFinder(
     const lines = ids.flatMap((id) => byId.get(id)?.lines ?? []).filter((line) => line.currency === currency);
     const sumOfKind = (wanted: string): bigint =>
       lines.reduce((sum, line) => sum + (line.kind === wanted ? (line.amount_minor ?? 0n) : 0n), 0n);
-    // Earlier readings exist per tenant only, so a customer of several tenants has none.
+    // Earlier readings are stored for each tenant, so there are none for a customer with several tenants.
     const earlier = (ids.length === 1 ? ids : []).flatMap((tenantId) =>
       readCreditReadings(connection, { workspaceId, period, tenantId }).map((credits) => {
         const priced = price(tenantId, period, credits);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { latestRuns as readLatestRuns } from '../../reports/queries/latest-runs.ts';
 import { WORKSPACE_FILTER } from '../filters.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
 const DEFAULT_RUNS = 50;
@@ -34,11 +34,11 @@ const run = z.strictObject({
   error_message: z.string().nullable(),
 });
 
-export const latestRuns = document({
+export const latestRuns = documentOperation({
   name: 'runs.latest',
   summary: 'Show runs, the latest first',
   details:
-    'For when a workspace was read, and which runs failed. runs_show has the certificate of one run and its error with a remedy.',
+    'Shows when a workspace was read, and which runs failed. runs_show has the certificate of one run and its error with a remedy.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,

@@ -7,8 +7,8 @@ import { copyLedger } from '../../ledger/store/file/ledger-file.ts';
 import { openForWriting, openReader } from '../../ledger/store/file/open.ts';
 
 /**
- * Calls `use` with the configuration of a temporary copy of the ledger: a dry run takes every step of a real one, while
- * the ledger itself is only read. Leases of running syncs are released in the copy.
+ * Calls `use` with a configuration that points to a temporary copy of the ledger. A dry run then takes every step of a
+ * real run, while the ledger itself is only read. In the copy, the leases of running syncs are released.
  */
 export async function withLedgerCopy<T>(
   config: Config,

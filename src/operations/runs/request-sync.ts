@@ -3,10 +3,10 @@ import { isoTime } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { requireNotRetired } from '../../ledger/journal/retired-workspaces.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
-import { change } from '../operation.ts';
+import { changeOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 
-export const requestSync = change({
+export const requestSync = changeOperation({
   name: 'workspaces.sync',
   summary: 'Ask the daemon to read a workspace now; the run is listed once it starts',
   role: 'operate',

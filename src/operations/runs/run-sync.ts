@@ -8,25 +8,25 @@ import type { SyncProgress } from '../../sync/walk-until-verified.ts';
 import type { Context } from '../../wiring/context.ts';
 
 const MAX_CONCURRENT_RUNS = 8;
-/** Maximum deliveries fetched at once. */
+/** At most this many deliveries are fetched at once. */
 const DELIVERY_BATCH = 1_000;
-/** From this many pages on, a run frees memory early instead of starting fast. */
+/** A run with at least this many pages collects garbage early. It is off at first, because it slows down the start. */
 const MIN_PAGES_FOR_SMALL_HEAP = 100;
 
 export interface SyncRequest {
-  /** Only this workspace; all if it is absent. */
+  /** The workspace to read; absent: all of them. */
   workspace?: string | undefined;
   from?: Period;
   to?: Period;
-  /** The context has a copy of the ledger: nothing is notified, and each report has the largest changes. */
+  /** True if the context has a copy of the ledger: nothing is notified, and each report lists the largest changes. */
   dryRun: boolean;
 }
 
 export type AppliedRun = Extract<SyncOutcome, { status: 'applied' }>;
 
-/** Receives what happens, as it happens. */
+/** Is called while the runs are in progress. */
 export interface SyncObserver {
-  /** Called when the run of a workspace begins; the result is updated for each page, and stopped at the end. */
+  /** Is called when the run of a workspace begins. Call `update` on the result for each page, and `stop` at the end. */
   begin(workspaceId: string): Promise<{ update(seen: SyncProgress): void; stop(): void }>;
   applied(run: AppliedRun, largest: readonly LargestChange[]): void;
   failed(workspaceId: string, error: WorkspaceError): void;
@@ -46,27 +46,28 @@ export type WorkspaceReport =
 
 export interface DeliveryCounts {
   delivered: number;
-  /** Left for the daemon or the next sync. */
+  /** Messages that are left for the daemon or the next sync. */
   pending: number;
   dead: number;
 }
 
 export interface SyncReport {
   workspaces: WorkspaceReport[];
-  /** Null after a dry run. */
+  /** What happened to the due notifications; null after a dry run. */
   notifications: DeliveryCounts | null;
 }
 
 /**
- * Reads workspaces in this process, several at a time, and sends due notifications before and after. A workspace that fails
- * does not stop the others; one that has ended is left out, unless it was named. Throws InputError for a future month.
+ * Reads workspaces in this process, several at a time, and sends due notifications before and after. If one workspace
+ * fails, the others continue. An ended workspace is left out unless it was named. Throws InputError for a month in the
+ * future.
  */
 export async function runSync(
   context: Context,
   { workspace, dryRun, ...window }: SyncRequest,
   { observer, signal: stop }: { observer: SyncObserver; signal: AbortSignal },
 ): Promise<SyncReport> {
-  // No run can be applied without the writer, so its death aborts the requests to the service.
+  // No run can be applied without the writer's thread, so its end also aborts the requests to the service.
   const death = new AbortController();
   void context.writerDeath.then((error) => death.abort(error));
   const signal = AbortSignal.any([stop, death.signal]);
@@ -81,7 +82,7 @@ export async function runSync(
     const progress = await observer.begin(workspaceId);
     try {
       const onProgress = (seen: SyncProgress): void => {
-        // Page buffers are collected early; for the daemon, the pm2 configuration does this.
+        // Buffers of pages should be collected early. For the daemon, the pm2 configuration sets this.
         if (seen.pages >= MIN_PAGES_FOR_SMALL_HEAP) keepYoungGenerationSmall();
         progress.update(seen);
       };
@@ -119,7 +120,10 @@ function requireStarted(from: Period | undefined, current: Period): void {
   throw new InputError((nameOf) => `${nameOf('from')} ${from} is in the future`, `use ${current} or earlier`);
 }
 
-/** Runs `syncOne` for each id. The first failure begins no further run, and is thrown when those in progress have ended. */
+/**
+ * Runs `syncOne` for each id. After the first failure no further run begins; the failure is thrown when those in
+ * progress have ended.
+ */
 async function syncSideBySide<Report>(
   ids: readonly string[],
   syncOne: (id: string) => Promise<Report>,
@@ -133,7 +137,7 @@ async function syncSideBySide<Report>(
   try {
     return await pMap(ids, begin, { concurrency: MAX_CONCURRENT_RUNS });
   } finally {
-    // They still use the ledger, which the caller closes.
+    // The runs still use the ledger, which the caller closes next.
     await Promise.allSettled(runs);
   }
 }
@@ -170,7 +174,7 @@ function recordOfRun(outcome: AppliedRun, largest: readonly LargestChange[] | nu
   };
 }
 
-/** Composes and sends due notifications until none is left. Each message is tried once. */
+/** Composes and sends due notifications until none is left. Each message is tried only once. */
 async function deliverDue(context: Context, signal: AbortSignal): Promise<DeliveryCounts> {
   const deliveries: DeliveryCounts = { delivered: 0, pending: 0, dead: 0 };
   for (;;) {

@@ -3,7 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { financeRuns } from '../../ledger/store/schema/finance-views.ts';
 import { runs, walks } from '../../ledger/store/schema/run-tables.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 
 const text = z.string().nullable();
@@ -20,14 +20,14 @@ const walk = z.strictObject({
   key_set_digest: z.string(),
   content_digest: z.string(),
   verdict: z.enum(['accepted', 'moved', 'unconfirmed']),
-  signs: z.array(z.unknown()).describe('the signs that the listing moved while it was read'),
+  signs: z.array(z.unknown()).describe('the signs that the listing changed while it was read'),
 });
 
-export const showRun = document({
+export const showRun = documentOperation({
   name: 'runs.show',
-  summary: 'Show a run: what it read when, the certificate of each walk, and its error',
+  summary: 'Show a run: what it read and when, the certificate of each complete pass, and its error',
   details:
-    'For why a run failed, or for the proof that it read everything. Take `run_id` from status_read or from views_read with `runs`.',
+    'Shows why a run failed, and the proof that it read everything. Take `run_id` from status_read or from views_read with `runs`.',
   role: 'read',
   input: z.strictObject({ run_id: idText.describe('the run') }),
   output: z.strictObject({
@@ -36,7 +36,7 @@ export const showRun = document({
       workspace_id: z.string(),
       status: z.string(),
       kind: z.string(),
-      slot: text.describe('the time of the schedule; null for a manual run'),
+      slot: text.describe('the scheduled time; null for a manual run'),
       from_period: text,
       to_period: text,
       started_at: z.string(),

@@ -4,14 +4,14 @@ import { isSignedBy, parseCheckpoint } from '../../ledger/audit/anchor/checkpoin
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type StatementVerdict, verifyStatement } from '../../verifier/verify-statement.ts';
 
-/** The result of checking a close against one source outside the statement. */
+/** The result of checking the close of a statement against one source outside the statement. */
 export interface Anchor {
   kind: 'digest' | 'checkpoint' | 'ledger';
-  /** The source confirms the close. */
+  /** True if the source confirms the close. */
   holds: boolean;
-  /** The source knows the close. A checkpoint may know it without a signature of the expected key. */
+  /** True if the source contains the close. A checkpoint may contain it without a signature of the expected key. */
   isKnown: boolean;
-  /** The event that replaced the close since; null when none is known. Only a ledger can have one. */
+  /** The event that replaced the close later; null if none is known. Only a ledger can know one. */
   supersededBy: LaterEvent | null;
 }
 
@@ -36,16 +36,16 @@ export function anchorInLedger(closeDigest: string, connection: LedgerDb): Ancho
 export interface StatementJudgement {
   verdict: StatementVerdict;
   anchors: readonly Anchor[];
-  /** The statement is consistent, and each source confirms its close; false without a source. */
+  /** True if the statement is consistent and each source confirms its close; false without any source. */
   isAuthentic: boolean;
   supersededBy: LaterEvent | null;
-  /** It is inconsistent, superseded, or not confirmed by a source. */
+  /** True if the statement is inconsistent or superseded, or if a source does not confirm it. */
   isFault: boolean;
 }
 
 /**
- * Verifies a statement in JSON, and its close against each source. Without a source, only its consistency is known, which
- * proves nothing about its origin.
+ * Verifies a statement in JSON, and its close against each source. Without a source, the statement can only be found
+ * consistent, which proves nothing about its origin.
  */
 export async function judgeStatement(text: string, sources: readonly AnchorSource[]): Promise<StatementJudgement> {
   const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());

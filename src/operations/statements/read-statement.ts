@@ -6,7 +6,7 @@ import { pageAssets } from '../../reports/statement/page-assets.ts';
 import { statementPage } from '../../reports/statement/statement-page.tsx';
 import { tenantPage } from '../../reports/statement/tenant-page.tsx';
 import { TENANT_FILTER } from '../filters.ts';
-import { document, type Listing, list, type Scope } from '../operation.ts';
+import { documentOperation, type Listing, listOperation, type Scope } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chooseWorkspace, unknownPeriod } from '../workspace-choice.ts';
 import { statementHeadSchema, statementTailSchema, statementTenantSchema } from './statement-schema.ts';
@@ -18,13 +18,13 @@ const PLACE = {
 
 export type StatementHead = StatementStream['begin'];
 
-/** A statement that is read while it is written. */
+/** The listing of a statement. Its tenants are read from the ledger while it is written. */
 export interface StatementListing extends Listing<DocumentTenant, StatementHead> {
   tail: StatementStream['end'];
   invoiceOf: StatementStream['invoiceOf'];
 }
 
-export const readStatement = list({
+export const readStatement = listOperation({
   name: 'statements.list',
   summary: 'Show the amount due from each tenant for a month; for a closed month, with a proof',
   details:
@@ -33,7 +33,7 @@ export const readStatement = list({
   input: z.strictObject({
     ...PLACE,
     ...TENANT_FILTER,
-    proof: z.boolean().optional().describe('false: without proofs, which take most of the time'),
+    proof: z.boolean().optional().describe('false leaves out the proofs, which take most of the time'),
   }),
   http: { method: 'GET', path: '/statements/{period}' },
   command: 'statement',
@@ -53,7 +53,7 @@ export const readStatement = list({
   page: ({ head, rows }) => statementPage(head, rows),
 });
 
-/** Skips the tenants up to the one with id `after`. They come in the byte order of their ids. */
+/** Yields the tenants after the one with the id `after`. They are in the byte order of their ids. */
 function* tenantsAfter(
   tenants: Iterable<DocumentTenant>,
   after: string | number | bigint | null | undefined,
@@ -64,7 +64,7 @@ function* tenantsAfter(
   }
 }
 
-export const tenantStatement = document({
+export const tenantStatement = documentOperation({
   name: 'statements.show',
   summary: 'Show the statement of one tenant, without data of other tenants',
   details:

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decimalText } from '../schemas.ts';
 
-/** The schema of the statement document, see `billing/statement/document.ts`. */
+/** The schema of the statement document in `billing/statement/document.ts`. */
 
 const totals = z.array(z.strictObject({ currency: z.string(), amount_minor: z.bigint(), amount: decimalText }));
 const leafProof = z.strictObject({

@@ -21,9 +21,9 @@ import { chooseWorkspace, unknownPeriod } from '../workspace-choice.ts';
 
 export interface StatementFilesRequest {
   period: Period;
-  /** Only this workspace; all if it is absent. */
+  /** The workspace; undefined for all. */
   workspace: string | undefined;
-  /** An absolute path; a missing folder is made. */
+  /** The absolute path of the folder. It is created if it does not exist. */
   folder: string;
   formats: readonly TenantFormat[];
   style: CsvStyle;
@@ -35,16 +35,16 @@ export interface StatementFilesRecord {
   folder: string;
   statements: number;
   files: number;
-  /** Unchanged files from an earlier run. */
+  /** The number of files that an earlier run wrote and that are still correct. */
   kept: number;
-  /** Workspaces whose month is not closed; `without` lists those without usage in it. */
+  /** Workspaces whose month is not closed. `without` lists the workspaces without usage in the month. */
   estimates: string[];
   without: string[];
 }
 
 /**
- * Writes the statement of each tenant to files of its own, and `index.csv`, which lists them, last. All are read in one
- * transaction. Throws if no workspace has data for the month.
+ * Writes each tenant's statement to files of its own, and last `index.csv`, which lists these files. All statements are
+ * read in one transaction. Throws if no workspace has data for the month.
  */
 export async function writeStatementFiles(
   { context, connection, signal }: Scope,

@@ -8,7 +8,7 @@ import { isSocketListening, privateRedisFolder, type RedisTarget } from '../../q
 
 const CONNECT_MS = 2_000;
 
-/** Finds the ledger's Redis; null when its private one is not running. Starts and creates nothing. */
+/** Finds the Redis of the ledger; null if it is a private one that is not running. Starts and creates nothing. */
 export async function findRedis(config: Config): Promise<RedisTarget | null> {
   if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
   const folder = privateRedisFolder(config.ledger.path);
@@ -17,7 +17,10 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
   return (await isSocketListening(socketPath)) ? { kind: 'socket', path: socketPath } : null;
 }
 
-/** Probes a Redis as the daemon of this ledger does. Returns its facts, or the fault that would stop the daemon. */
+/**
+ * Tests a Redis in the way that the daemon of this ledger does. Returns what it found out, or the fault that would stop
+ * the daemon.
+ */
 export async function probeRedisOnce(
   target: RedisTarget,
   ledgerId: string,
@@ -34,7 +37,8 @@ export async function probeRedisOnce(
     retryStrategy: () => null,
     connectTimeout: CONNECT_MS,
   });
-  // Only this event has the cause of a rejected connection; `connect` itself rejects with "connection is closed".
+  // Only the event `error` has the cause of a rejected connection; `connect` itself rejects with "connection is
+  // closed".
   let reason: Error | null = null;
   connection.on('error', (error: Error) => {
     reason ??= error;

@@ -4,14 +4,14 @@ import type { Context } from '../../wiring/context.ts';
 export interface BackupRequest {
   /** An absolute path, `s3://bucket/prefix` or `s3://bucket/name.db`. */
   target: string;
-  /** Replace an existing file or object. */
+  /** True replaces an existing file or object. */
   force: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Makes a verified backup of the ledger. No API offers it: the daemon makes backups by its schedule, where its settings
- * say.
+ * Makes a verified backup of the ledger. The API does not offer this: the daemon makes backups on the schedule and in
+ * the place of its settings.
  */
 export async function makeBackup(
   { config, clock }: Pick<Context, 'config' | 'clock'>,

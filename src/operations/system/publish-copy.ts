@@ -4,10 +4,10 @@ import { workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import type { CopiedTableTotals, CopyDifference } from '../../publish/compare-copy.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** A part of a table that differs between the ledger (`here`) and the copy (`there`). */
+/** A part of a table that differs between the ledger (`here`) and the copy in Postgres (`there`). */
 export interface NamedDifference {
   table: string;
-  /** Null: the whole ledger. */
+  /** The workspace of the rows; null for rows about the whole ledger. */
   workspace_id: string | null;
   period: string | null;
   here: CopiedTableTotals | null;
@@ -15,20 +15,21 @@ export interface NamedDifference {
 }
 
 export interface PublishRecord {
-  /** The position in the chain before and after. */
+  /** The copy's position in the chain before (`from`) and after (`to`) publishing. */
   from: number;
   to: number;
   head_digest: string;
   rows: number;
   seconds: number;
-  /** The last published link, if this ledger does not have it. */
+  /** The last published link, if it is not in this ledger; null otherwise. */
   parted: string | null;
   differences: NamedDifference[];
 }
 
 /**
- * Brings the copy in Postgres up to date; `compare` also compares it with the ledger, and `repair` sends the
- * differences again. No API offers it: the daemon publishes after each change. Throws UsageError without `publish:`.
+ * Brings the copy in Postgres up to date. `compare: check` then compares it with the ledger; `repair` also sends the
+ * differences again. The API does not offer this: the daemon publishes after each change. Throws UsageError if the
+ * configuration has no `publish:`.
  */
 export async function publishCopy(
   context: Pick<Context, 'config' | 'clock' | 'reader'>,

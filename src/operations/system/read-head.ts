@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 
-export const readHead = document({
+export const readHead = documentOperation({
   name: 'head.read',
   summary: 'Show the head of the digest chain: it changes with every recorded change',
   details:
-    'For whether anything has changed since an earlier answer, and to compare the ledger with a digest that was kept elsewhere.',
+    'Shows whether anything has changed since an earlier answer. Use it also to compare the ledger with a digest that was kept elsewhere.',
   role: 'read',
   input: z.strictObject({}),
   output: z.strictObject({

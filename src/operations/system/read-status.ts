@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { WORKSPACE_FILTER } from '../filters.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { statusDocument } from './status-document.ts';
 import { readStatusReport } from './status-report.ts';
 
@@ -108,11 +108,11 @@ const output = z.strictObject({
     .describe('the copy in Postgres; null when none is configured'),
 });
 
-export const readStatus = document({
+export const readStatus = documentOperation({
   name: 'status.read',
   summary: 'Show the freshness and last run of each workspace, open alerts, waiting notifications and the queue',
   details:
-    'For whether the program works and how old the figures are. For the freshness alone use workspaces_list; for each run use runs_list.',
+    'Shows whether the program works and how old the figures are. For the freshness alone use workspaces_list; for each run use runs_list.',
   role: 'read',
   input: z.strictObject(WORKSPACE_FILTER),
   output,

@@ -8,15 +8,16 @@ import type { Context } from '../../wiring/context.ts';
 export interface RestoreRequest {
   /** An absolute path, `s3://bucket/name.db`, or `s3://bucket/prefix` for the newest backup there. */
   from: string;
-  /** Give the copy a new id, to split a machine. */
+  /** True gives the restored ledger a new id, so that both ledgers can continue on their own machines. */
   asNew: boolean;
-  /** Also replace a ledger with another id. */
+  /** True also replaces a ledger whose id is not that of the backup. */
   replaceOther: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Restores the ledger from a verified backup, and keeps the previous one. No API offers it: a daemon holds the ledger.
+ * Restores the ledger from a verified backup, and keeps the previous file. The API does not offer this: a running
+ * daemon holds the ledger.
  */
 export async function restoreBackup(
   context: Context,
@@ -55,7 +56,7 @@ export interface RestoreRecord {
   entries: number;
   keys: number;
   head_digest: string;
-  /** The backup is from an older version; the next start migrates it. */
+  /** True if the backup has the schema of an older version; the next start migrates it. */
   outdated: boolean;
   replaced: { path: string; head_digest: string | null } | null;
 }

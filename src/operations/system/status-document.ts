@@ -1,6 +1,6 @@
 import type { StatusReport } from './status-report.ts';
 
-/** Returns the report as the document of `status --json`. */
+/** Converts the report into the document of `status --json`. */
 export function statusDocument(report: StatusReport) {
   const { configuration: active, ahead, publish: copy } = report;
   return {

@@ -28,10 +28,16 @@ import type { Scope } from '../operation.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 import { findRedis, probeRedisOnce } from './find-redis.ts';
 
-/** How long a writer may hold the ledger before the status reports it as locked. Applying a run takes less. */
+/**
+ * If another process holds the ledger's write lock longer than this, the status reports the ledger as locked. Applying
+ * a run takes less.
+ */
 const STATUS_LOCK_WAIT_MS = 2000;
 
-/** Reads the state of the ledger, its daemon and everything that the daemon feeds. */
+/**
+ * Reads the state of the ledger, of the daemon, and of the channels, exports, outlets and copy that the daemon keeps up
+ * to date.
+ */
 export async function readStatusReport(scope: Scope, workspaceId: string | undefined): Promise<StatusReport> {
   requireKnownWorkspace(scope, workspaceId);
   const { context, connection } = scope;
@@ -119,7 +125,7 @@ export type QueueStatus =
   | { status: 'unavailable'; redis: string; reason: string }
   | { status: 'running'; redis: string; sync: QueueCounts };
 
-/** The status of this ledger's queue, and for each workspace with a waiting sync job the time since when it waits. */
+/** The status of this ledger's queue, and since when each workspace has had a waiting sync job. */
 interface QueueReading {
   status: QueueStatus;
   waitingSince: ReadonlyMap<string, number>;

@@ -4,7 +4,7 @@ import { formatKey, keyFileOf, missingCheckpoints, publicKeyOf } from '../../led
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 
 const output = z.strictObject({
   ok: z.boolean(),
@@ -24,7 +24,7 @@ const output = z.strictObject({
   ),
 });
 
-export const verifyLedger = document({
+export const verifyLedger = documentOperation({
   name: 'ledger.verify',
   summary: 'Verify the ledger and its digest chain',
   details:
@@ -50,8 +50,8 @@ export const verifyLedger = document({
 });
 
 /**
- * Verifies an open ledger, and that it agrees with what was stored elsewhere. `isSigned` is false if no key was found to check
- * the signatures of checkpoints with.
+ * Verifies an open ledger, and compares it with digests and checkpoints that were stored elsewhere. `isSigned` is false
+ * if there is no key to check the signatures of checkpoints.
  */
 export async function verifyFile(
   { path, connection, keyFile }: { path: string; connection: LedgerDb; keyFile: string },

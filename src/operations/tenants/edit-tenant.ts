@@ -1,21 +1,23 @@
 import { z } from 'zod';
 import { namedTenant } from '../../reports/queries/tenants.ts';
-import { change } from '../operation.ts';
+import { changeOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { labelsSchema, nameText, tenantName } from './import-names.ts';
 import { unknownTenant } from './missing-tenant.ts';
 
-export const editTenant = change({
+export const editTenant = changeOperation({
   name: 'tenants.edit',
   summary: 'Change the name, reference or labels of a tenant',
   role: 'finance',
   input: z.strictObject({
     tenant_id: idText.describe('the tenant'),
     workspace: idText.optional().describe('the workspace; required if there are several'),
-    display_name: nameText.optional().describe('null removes the name; without this field it stays'),
-    external_ref: nameText.optional().describe('null removes the reference; without this field it stays'),
-    labels: labelsSchema.optional().describe('all labels of the tenant; without this field they stay'),
+    display_name: nameText.optional().describe('null removes the name; if this field is missing, the name is kept'),
+    external_ref: nameText
+      .optional()
+      .describe('null removes the reference; if this field is missing, the reference is kept'),
+    labels: labelsSchema.optional().describe('all labels of the tenant; if this field is missing, the labels are kept'),
   }),
   output: z.strictObject({
     workspace_id: z.string(),

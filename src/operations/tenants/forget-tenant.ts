@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { change } from '../operation.ts';
+import { changeOperation } from '../operation.ts';
 import { idText, periodText, previewField } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { unknownTenant } from './missing-tenant.ts';
@@ -7,7 +7,7 @@ import { unknownTenant } from './missing-tenant.ts';
 const COPIES_NOTE =
   'Backups, exports and sent messages keep the name; the copy in Postgres keeps it until the next publish.';
 
-export const forgetTenant = change({
+export const forgetTenant = changeOperation({
   name: 'tenants.forget',
   summary: 'Remove the names, references and labels of a tenant',
   role: 'finance',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
 import type { TenantName } from '../../ledger/journal/charges/names.ts';
-import { change } from '../operation.ts';
+import { changeOperation } from '../operation.ts';
 import { dryRunField, idText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { foldId } from './similar-ids.ts';
 
-/** Maximum names of one request; its body is limited, too. */
+/** The maximum number of names in one request. The size of its body is limited, too. */
 const MAX_NAMES = 100_000;
 
 export const labelsSchema = z.record(z.string().max(200), z.string().max(1000));
@@ -23,7 +23,7 @@ export type NameInput = z.output<typeof nameInput>;
 
 const ids = z.array(z.string());
 
-export const importNames = change({
+export const importNames = changeOperation({
   name: 'tenants.import',
   summary: 'Import the names, references and labels of tenants',
   role: 'finance',
@@ -76,7 +76,9 @@ export function tenantName({ tenant_id, display_name, external_ref, labels }: Na
   };
 }
 
-/** Throws UsageError for an id that is empty or listed twice. `placeOf` names the place of a name by its index. */
+/**
+ * Throws UsageError for a tenant id that is empty or listed twice. `placeOf` describes where the name with an index is.
+ */
 export function checkIds(names: readonly NameInput[], placeOf: (index: number) => string): void {
   const seen = new Set<string>();
   for (const [index, { tenant_id: id }] of names.entries()) {
@@ -90,7 +92,7 @@ export function checkIds(names: readonly NameInput[], placeOf: (index: number) =
   }
 }
 
-/** Finds unknown ids that differ from an id of the ledger only in case or surrounding space. */
+/** Returns each unknown id that differs from a known id only in case or surrounding space. */
 function likelyTenants(unknown: readonly string[], missing: readonly string[]): { tenant_id: string; known: string }[] {
   const byFolded = new Map(missing.map((id) => [foldId(id), id]));
   return unknown.flatMap((id) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Column } from '../../reports/formats/columns.ts';
 import { type NamedTenantRow, namedTenants } from '../../reports/queries/tenants.ts';
 import { WORKSPACE_FILTER } from '../filters.ts';
-import { list } from '../operation.ts';
+import { listOperation } from '../operation.ts';
 import { rowSchema } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
@@ -21,7 +21,7 @@ function labelText(labels: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-export const listTenants = list({
+export const listTenants = listOperation({
   name: 'tenants.list',
   summary: 'List tenants with their names, references and labels',
   details:

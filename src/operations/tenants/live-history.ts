@@ -35,7 +35,10 @@ export type Comparison = z.output<typeof comparisonSchema>;
 export type LiveReport = z.output<typeof liveReportSchema>;
 type Figures = z.output<typeof figuresSchema>;
 
-/** Reads a tenant from the service and compares it with the ledger. A failure of the service is part of the report. */
+/**
+ * Reads a tenant's history from the service and compares it with the ledger. If the service fails, the report has its
+ * error.
+ */
 export async function compareWithService(
   { context, signal }: Pick<Scope, 'context' | 'signal'>,
   wanted: {
@@ -60,11 +63,11 @@ export async function compareWithService(
 
 interface History {
   items: UsageItem[];
-  /** False when the pages do not add up to the announced total: the listing changed while it was read. */
+  /** False if the pages have fewer or more records than announced: the listing changed while it was read. */
   complete: boolean;
 }
 
-/** Reads all pages of a tenant's history in sequence. Of a period that appears twice, the last record counts. */
+/** Reads all pages of a tenant's history, one after the other. If a period appears twice, its last record counts. */
 async function fetchHistory(
   client: UsageApiClient,
   tenantId: string,
@@ -75,7 +78,7 @@ async function fetchHistory(
   for (let page = 1; ; page += 1) {
     const { usage, total_pages, total_records } = await client.getTenantUsage(tenantId, { page, perPage }, { signal });
     for (const item of usage) byPeriod.set(item.period, item);
-    // An empty page also ends the walk: a service may announce pages without end.
+    // An empty page also ends the reading, because a service may announce pages without end.
     if (page < total_pages && usage.length > 0) continue;
     return { items: [...byPeriod.values()], complete: byPeriod.size === total_records };
   }

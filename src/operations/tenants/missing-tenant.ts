@@ -2,14 +2,14 @@ import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type NearTenant, nearTenants, workspacesOfTenant } from '../../reports/queries/tenants.ts';
 
-/** Why a listing of one tenant is empty. */
+/** The reason why a listing of one tenant is empty. */
 export type MissingTenant =
-  /** Other workspaces have the tenant. */
+  /** Only other workspaces have the tenant. */
   | { kind: 'elsewhere'; workspaces: string[] }
-  /** No workspace has it; `near` lists tenants with a similar id or name. */
+  /** No workspace has the tenant. `near` lists tenants with a similar id or name. */
   | { kind: 'unknown'; near: NearTenant[] };
 
-/** Explains why a tenant has no data in a workspace, or in any; null when the workspace knows it. */
+/** Explains why a tenant has no data in the workspace, or in any workspace if none is given; null if it has data. */
 export function explainMissingTenant(
   connection: LedgerDb,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string | undefined },

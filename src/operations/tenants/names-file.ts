@@ -3,8 +3,9 @@ import { readTable } from '../../input-files/read-table.ts';
 import { checkIds, type NameInput } from './import-names.ts';
 
 /**
- * Reads names from a CSV file or workbook with the columns tenant_id, display_name and external_ref; other columns become
- * labels. Throws UsageError with the place of an id that is empty or listed twice.
+ * Reads names of tenants from a CSV file or workbook. The columns tenant_id, display_name and external_ref are read by
+ * their names; each other column becomes a label. Throws UsageError for an id that is empty or listed twice, and names
+ * its place.
  */
 export async function readNamesFile(file: InputFile, sheet: string | undefined): Promise<NameInput[]> {
   const table = await readTable(file, {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { periodAt } from '../../core/period.ts';
 import { rankTenants as readRanking, TENANT_SORTS } from '../../reports/queries/tenant-ranking.ts';
 import { WORKSPACE_FILTER } from '../filters.ts';
-import { document } from '../operation.ts';
+import { documentOperation } from '../operation.ts';
 import { decimalText, periodText } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
@@ -22,11 +22,11 @@ const ranked = z.strictObject({
   currency: z.string().nullable(),
 });
 
-export const rankTenants = document({
+export const rankTenants = documentOperation({
   name: 'tenants.rank',
   summary: 'Rank the tenants of a month by usage, change or charge, or find tenants by part of a name',
   details:
-    'For the largest tenants, the largest changes, or a tenant of which only a part of the name is known. tenants_show has the history of one.',
+    'Use it for the largest tenants, the largest changes, or a tenant of which only a part of the name is known. tenants_show has the history of one.',
   role: 'read',
   input: z.strictObject({
     ...WORKSPACE_FILTER,

@@ -10,7 +10,7 @@ import {
 } from '../../reports/queries/tenants.ts';
 import { USAGE_COLUMNS, usageRows } from '../../reports/queries/usage.ts';
 import { PERIOD_FILTERS, WORKSPACE_FILTER } from '../filters.ts';
-import { document, type Scope } from '../operation.ts';
+import { documentOperation, type Scope } from '../operation.ts';
 import { idText, rowSchema } from '../schemas.ts';
 import { selectedPeriods } from '../selected-periods.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
@@ -39,7 +39,7 @@ const output = z.strictObject({
 
 export type TenantReport = z.output<typeof reportSchema>;
 
-export const showTenant = document({
+export const showTenant = documentOperation({
   name: 'tenants.show',
   summary: 'Show the figures of one tenant and their history',
   details:
@@ -59,7 +59,7 @@ export const showTenant = document({
   },
 });
 
-/** Cuts the entries to the latest `limit`; `earlier` counts the others. */
+/** Returns the latest `limit` entries. `earlier` counts the entries that were left out. */
 export function latestEntries<Entry>(entries: Entry[], limit: number | undefined): { shown: Entry[]; earlier: number } {
   const shown = limit === undefined ? entries : entries.slice(-limit);
   return { shown, earlier: entries.length - shown.length };
@@ -88,8 +88,8 @@ function entriesOf(connection: LedgerDb, { workspaceId, tenantId, period: select
 }
 
 /**
- * Returns the named workspace; without a name, every workspace in which the ledger has the tenant, and with `live` also
- * every configured one.
+ * Returns the named workspace. Without a name, returns every workspace in which the ledger has the tenant; with `live`
+ * also every configured workspace.
  */
 function workspacesToRead(scope: Scope, tenantId: string, workspace: string | undefined, live: boolean): string[] {
   requireKnownWorkspace(scope, workspace);

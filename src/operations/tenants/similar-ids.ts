@@ -1,6 +1,6 @@
 import { inertText } from '../../core/text/inert-text.ts';
 
-/** Normalizes an id for comparison: ignores case, surrounding space and Unicode compatibility forms. */
+/** Normalizes an id for comparison, so that case, surrounding space and Unicode compatibility forms do not matter. */
 export function foldId(id: string): string {
   return id.normalize('NFKC').trim().toLowerCase();
 }

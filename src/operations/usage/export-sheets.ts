@@ -6,7 +6,7 @@ import type { Scope } from '../operation.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 import { sheetOfView, type ViewInput } from './read-view.ts';
 
-/** Returns views as the sheets of one workbook. Throws UsageError for a view that is listed twice. */
+/** Returns each view as a sheet of one workbook. Throws UsageError for a view that is listed twice. */
 export function sheetsOfViews(scope: Scope, views: readonly string[], input: ViewInput): Sheet[] {
   if (views.includes('focus')) throw new UsageError('focus cannot share a workbook', 'export it separately');
   const sheets = views.map((view) => sheetOfView(scope, view, input));
@@ -16,8 +16,8 @@ export function sheetsOfViews(scope: Scope, views: readonly string[], input: Vie
 }
 
 /**
- * Returns the charges of a month as a FOCUS file, and what is missing in it. The rows are read while they are written, so
- * the caller holds a read transaction until then.
+ * Returns the charges of a month as a sheet for a FOCUS file, and what is missing in it. The rows are read while they
+ * are written, so the caller must keep a read transaction open until then.
  */
 export function focusSheetOf(
   { context, connection }: Scope,

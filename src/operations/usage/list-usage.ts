@@ -12,7 +12,7 @@ import {
   usagePage,
 } from '../../reports/queries/usage.ts';
 import { PERIOD_FILTERS, TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
-import { list, type Page, type RowKey, rowsAfter } from '../operation.ts';
+import { listOperation, type Page, type RowKey, rowsAfter } from '../operation.ts';
 import { momentText, rowSchema } from '../schemas.ts';
 import { selectedPeriods } from '../selected-periods.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
@@ -35,7 +35,7 @@ const head = z.strictObject({
   }),
 });
 
-export const listUsage = list({
+export const listUsage = listOperation({
   name: 'usage.list',
   summary: 'List credits and requests by workspace, month and tenant',
   details:
@@ -50,7 +50,7 @@ export const listUsage = list({
   row: rowSchema(USAGE_COLUMNS, ['display_name']),
   columns: USAGE_COLUMNS,
   keyOf,
-  // Figures of the past are summed from all entries until then.
+  // Figures at an earlier time are summed from all entries up to that time, which is slow.
   isSlow: ({ as_of: asOf }) => asOf !== undefined,
   run(scope, wanted, page) {
     const { workspace, tenant } = wanted;

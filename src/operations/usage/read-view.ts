@@ -4,7 +4,7 @@ import { VIEW_COLUMNS } from '../../ledger/store/schema/view-columns/view-column
 import type { Sheet, SheetColumn, SheetValue } from '../../reports/formats/columns.ts';
 import { type ViewPlace, viewPage, viewSheet } from '../../reports/queries/finance-view.ts';
 import { PERIOD_FILTERS, TENANT_FILTER, WORKSPACE_FILTER } from '../filters.ts';
-import { type Listing, type ListOperation, list, type Page, type RowKey, type Scope } from '../operation.ts';
+import { type Listing, type ListOperation, listOperation, type Page, type RowKey, type Scope } from '../operation.ts';
 import { exactInteger } from '../schemas.ts';
 import { selectedPeriods } from '../selected-periods.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
@@ -14,7 +14,7 @@ const filters = z.strictObject(VIEW_FILTERS);
 const head = z.strictObject({ name: z.string().describe('the view') });
 const value = z.union([z.string(), exactInteger, z.number(), z.boolean(), z.null()]);
 
-/** The views that are best read as they are; the others have an operation of their own. */
+/** The views that `views.read` is meant for. Each other view has an operation of its own. */
 const OTHER_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = [
   'month_to_date',
   'daily',
@@ -28,16 +28,19 @@ const OTHER_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = [
   'alert_messages',
 ];
 
-/** Views whose rows are sums over all tenants of a month, or compare all of them with an earlier day. */
+/**
+ * Views that are slow to read: their rows are sums over all tenants of a month, or compare all tenants with an earlier
+ * day.
+ */
 const SLOW_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = ['budgets', 'margin', 'month_to_date', 'period_totals'];
 
 export type ViewRow = Record<string, SheetValue>;
 export type ViewInput = z.output<typeof filters>;
 
-export const readView = list({
+export const readView = listOperation({
   name: 'views.read',
   summary: 'Read a view of the ledger',
-  details: `For what no other tool lists. ${viewGuide()} The columns of each view are the resource ledger://views/NAME.`,
+  details: `Shows what no other tool lists. ${viewGuide()} The columns of each view are the resource ledger://views/NAME.`,
   role: 'read',
   input: z.strictObject({
     view: z.enum(FINANCE_VIEWS).describe('the view, without `finance_`'),
@@ -55,12 +58,12 @@ export const readView = list({
   run: (scope, { view, ...wanted }, page) => listingOf(scope, view, wanted, page),
 });
 
-/** Names the views that have no operation of their own, with the meaning of a row. */
+/** Describes the rows of the views that have no operation of their own. */
 function viewGuide(): string {
   return OTHER_VIEWS.map((view) => `\`${view}\`: ${VIEW_COLUMNS[`finance_${view}`]?.row}`).join(' ');
 }
 
-/** The views that are resources of their own. */
+/** The operations that list one view each, such as `/charges`. */
 export const VIEW_LISTS = [
   viewList(
     'adjustments',
@@ -72,19 +75,19 @@ export const VIEW_LISTS = [
     'budgets',
     'budgets',
     'List budgets and how much of them is used',
-    'For how much of a budget is used and where it will end: credits or money, of a tenant or of a whole workspace, in open months.',
+    'Shows how much of a budget is used and where it will end: credits or money, of a tenant or of a whole workspace, in open months.',
   ),
   viewList(
     'charges',
     'charges',
     'List what each tenant is charged by month',
-    'For revenue and amounts due: sum `amount_minor` by `currency`, never across currencies. Amounts include corrections and manual lines. Months that are not closed are estimates. `external_ref` is the customer of the billing system.',
+    'Use it for revenue and amounts due: sum `amount_minor` by `currency`, never across currencies. Amounts include corrections and manual lines. Months that are not closed are estimates. `external_ref` is the customer of the billing system.',
   ),
   viewList(
     'closes',
     'closes',
     'List the closes of months, and how they were reopened',
-    'For who closed or reopened a month, when, with which note, and which blockers were overridden.',
+    'Shows who closed or reopened a month, when, with which note, and which blockers were overridden.',
   ),
   viewList(
     'margin',
@@ -96,31 +99,31 @@ export const VIEW_LISTS = [
     'period_changes',
     'changes',
     'List each month of a tenant compared with the previous one',
-    'For growth and decline: `credits_change` and `change_percent` against the previous month, null for a tenant without one. The current month is not over: for it use views_read with `month_to_date`, which compares with the same day of last month.',
+    'Use it for growth and decline: `credits_change` and `change_percent` against the previous month, null for a tenant without one. The current month is not over: for it use views_read with `month_to_date`, which compares with the same day of last month.',
   ),
   viewList(
     'period_totals',
     'periods',
     'List the totals of each month of a workspace',
-    'For totals by month: tenants, credits, requests, and whether the month is complete and closed. Few rows, so use it before usage_list. For what blocks a close use periods_plan.',
+    'Use it for totals by month: tenants, credits, requests, and whether the month is complete and closed. Few rows, so use it before usage_list. For what blocks a close use periods_plan.',
   ),
   viewList(
     'reconciliations',
     'reconciliations',
     'List recorded comparisons with invoices',
-    'For whether an invoice file agreed with the ledger: how many tenants matched, were missing, extra or different.',
+    'Shows whether an invoice file agreed with the ledger: how many tenants matched, were missing, extra or different.',
   ),
   viewList(
     'runs',
     'runs',
     'List runs: what was read when, and errors',
-    'For when something was read, how much of it, and why a run failed.',
+    'Shows when something was read, how much of it, and why a run failed.',
   ),
   viewList(
     'freshness',
     'workspaces',
     'List workspaces: the last complete run and the months covered',
-    'For how old the figures of each workspace are and which months they cover.',
+    'Shows how old the figures of each workspace are and which months they cover.',
   ),
 ];
 
@@ -130,7 +133,7 @@ function viewList(
   summary: string,
   details: string,
 ): ListOperation<typeof filters, ViewRow, z.output<typeof head>> {
-  return list({
+  return listOperation({
     name: `${resource}.list`,
     summary,
     details,
@@ -156,7 +159,7 @@ export function sheetOfView(scope: Scope, view: string, { workspace, tenant, ...
   return viewSheet(scope.connection, view, { workspaceId: workspace, tenantId: tenant, period });
 }
 
-/** The places of the rows of pages: not all views have columns that identify a row. */
+/** The position of each row of a page. It is stored here, because not every view has columns that identify a row. */
 const places = new WeakMap<ViewRow, ViewPlace>();
 
 function keyOf(row: ViewRow): RowKey {

@@ -3,7 +3,7 @@ import { AppError, InputError } from '../../core/errors.ts';
 import { type ActLink, lastRetirementAct } from '../../ledger/journal/acts.ts';
 import type { WithCheckpoint } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, type Changed, change, type Scope } from '../operation.ts';
+import { actorText, type Changed, changeOperation, type Scope } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
 
 const ACTIONS = ['end', 'elsewhere', 'resume'] as const;
@@ -22,7 +22,7 @@ const output = z.strictObject({
   notifications: z.int().describe('messages about alerts that ended, or that were cancelled'),
 });
 
-export const endWorkspace = change({
+export const endWorkspace = changeOperation({
   name: 'workspaces.end',
   summary: 'Stop reading a workspace; its history is kept',
   role: 'finance',
@@ -43,7 +43,7 @@ export const endWorkspace = change({
   },
 });
 
-export const resumeWorkspace = change({
+export const resumeWorkspace = changeOperation({
   name: 'workspaces.resume',
   summary: 'Read an ended workspace again',
   role: 'finance',
@@ -62,10 +62,13 @@ export const resumeWorkspace = change({
   },
 });
 
-/** The codes of a request whose act was done before. */
+/** The error codes of a request whose change was made before. */
 const REPEATED_CODES: readonly string[] = ['workspace_ended', 'workspace_not_ended'];
 
-/** Does an act with `write`. A repeated request gets the link of then, and ends no alert again. */
+/**
+ * Ends or resumes a workspace with `write`. A repeated request changes nothing: it returns the chain link of the first
+ * one.
+ */
 async function actOnce(
   { connection, actor }: Scope,
   { workspaceId, action, note }: { workspaceId: string; action: Action; note: string },

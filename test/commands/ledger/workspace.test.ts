@@ -38,7 +38,9 @@ test('a workspace that was ended is read and closed nowhere any more, and says s
   // The same person may not have seen the first answer; another one is refused.
   expect(await run(world, 'workspace', 'end', 'ws-2', ...WHY)).toContain('ws-2 ended');
   expect(await refused(world, 'workspace', 'end', 'ws-2', '--note', 'again', '--by', 'bo')).toContain(words);
-  expect((await world.run('doctor')).out).toMatch(/ended ws-2: ended in this ledger, and no longer read/);
+  expect((await world.run('doctor')).out).toMatch(
+    /ended ws-2: the workspace was ended in this ledger and is no longer read/,
+  );
   expect(await run(world, 'status', '--workspace', 'ws-2')).toMatch(/ended +ws-2/);
   expect(await run(world, 'status')).toMatch(/^1 of 1 workspaces are fresh\n/);
   expect(await run(world, 'export', 'finance_freshness', '--format', 'csv')).not.toContain('ws-2');

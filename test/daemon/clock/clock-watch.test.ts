@@ -3,7 +3,7 @@ import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
 import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
-import { checkIntervals } from '../../../src/operations/doctor/check-ledger.ts';
+import { checkStoredTimes } from '../../../src/operations/doctor/check-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { notifying } from '../../support/run/real-run.ts';
 import { NOON } from '../../support/time/test-clock.ts';
@@ -42,13 +42,13 @@ test('future times are reported once in the log, by an alert and by doctor, unti
   await publish(connection, [usageRecord('acme', 10)], { nowMs: NOON });
   start();
   await clock.advance(5 * 60_000);
-  expect([lines, states(), checkIntervals(path, clock.now())]).toEqual([[], [], []]);
+  expect([lines, states(), checkStoredTimes(path, clock.now())]).toEqual([[], [], []]);
 
   await publish(connection, [usageRecord('acme', 11)], { nowMs: NOON + 9 * HOUR_MS });
   await clock.advance(5 * 60_000);
   expect(lines).toEqual(['the ledger holds times in the future']);
   expect(states()).toEqual(['firing']);
-  expect(checkIntervals(path, clock.now())).toMatchObject([
+  expect(checkStoredTimes(path, clock.now())).toMatchObject([
     {
       check: 'clock',
       status: 'warn',
@@ -58,7 +58,7 @@ test('future times are reported once in the log, by an alert and by doctor, unti
 
   await clock.advance(9 * HOUR_MS);
   expect(states()).toEqual(['resolved']);
-  expect(checkIntervals(path, clock.now())).toEqual([]);
+  expect(checkStoredTimes(path, clock.now())).toEqual([]);
 });
 
 test('a daemon ends the clock alert of a previous daemon with a slow clock', async () => {

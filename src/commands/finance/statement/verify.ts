@@ -47,7 +47,10 @@ export function statementVerifyCommand(cli: CliContext): CliCommand {
     });
 }
 
-/** Returns the sources that the options name. Throws UsageError when there is none, or one cannot be read. */
+/**
+ * Returns the sources that the options name, against which the close is checked. Throws UsageError if none is named or
+ * one cannot be read.
+ */
 function sourcesOf(cli: CliContext, options: StatementVerifyOptions): AnchorSource[] {
   const { digest, checkpoint, checkpointKey, ledger, consistencyOnly } = options;
   const sources: AnchorSource[] = [];

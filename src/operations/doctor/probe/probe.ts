@@ -13,8 +13,8 @@ import { type DoctorFinding, warn } from '../finding.ts';
 const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
 
 /**
- * Tests the behaviours that the program relies on but the API documentation leaves open, with about ten read requests in
- * sequence. Needs a service that has records.
+ * Tests behaviour of the service that the program relies on but the API documentation leaves open. It sends about ten
+ * read requests, one after the other, and needs a service that has records.
  */
 export async function probeService(workspaceId: string, trial: Trial): Promise<DoctorFinding[]> {
   const ask = async (query: UsagePageQuery): Promise<UsagePage> =>
@@ -30,7 +30,7 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<D
     const message = 'the service has no records yet: nothing could be tested';
     return [warn('probe', message, 'run it again once there are records', workspaceId)];
   }
-  // The oldest month no longer changes while it is tested.
+  // The oldest month is used, because its records do not change while they are tested.
   const period = whole.usage.map((item) => item.period).reduce((a, b) => (b < a ? b : a));
   const between = (from: number, to: number): Promise<UsagePage> =>
     ask({ fromPeriod: addPeriods(period, from), toPeriod: addPeriods(period, to) });
@@ -63,7 +63,7 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<D
   return findings;
 }
 
-/** Returns the page, or null when the request fails with one of the codes. */
+/** Returns the page, or null if the request fails with one of these error codes. */
 async function unless(codes: readonly string[], request: Promise<UsagePage>): Promise<UsagePage | null> {
   try {
     return await request;
@@ -126,7 +126,10 @@ function judgeFilter(period: string, month: UsagePage, whole: UsagePage): ProbeV
   return fine('from_period and to_period filter, and total_records counts the requested records');
 }
 
-/** `around` holds the windows that start and end with the period; null when a request for the period alone returns its records. */
+/**
+ * `around` has the pages of two windows, one that starts and one that ends with the period. It is null if a request for
+ * the period alone returns its records.
+ */
 function judgeBounds(period: string, around: [from: UsagePage, to: UsagePage] | null): ProbeVerdict {
   if (around === null) return fine('from_period and to_period are inclusive');
   const [from, to] = around.map(({ usage }) => usage.some((item) => item.period === period));
@@ -248,7 +251,9 @@ export interface Trial {
   close(): Promise<void>;
 }
 
-/** Opens a client with short timeouts and one retry: the context's client would keep the doctor waiting for minutes. */
+/**
+ * Opens a client with short timeouts and one retry. With the program's usual client, the doctor could wait for minutes.
+ */
 export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: ProbeOptions): Trial {
   const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
   const client = new UsageApiClient({
@@ -271,7 +276,7 @@ export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: 
       const { requestedAtMs, receivedAtMs, serverDateMs, status, contentType, ...answer } =
         await client.fetchUsagePage(query);
       const latencyMs = Math.round(clock.monotonic() - startedMs);
-      // The Date header has whole seconds, so the service's clock is half a second later on average.
+      // The Date header has whole seconds, so the real time of the service is half a second later on average.
       const skewMs = serverDateMs === null ? null : (requestedAtMs + receivedAtMs) / 2 - (serverDateMs + 500);
       const body = Buffer.concat(answer.body);
       const { page = 1, tenantId } = query;
