@@ -1,7 +1,7 @@
 import type { Config } from '../config/types.ts';
 import { ConfigError } from '../core/errors.ts';
 import { inertText } from '../core/text/inert-text.ts';
-import { examine, examineInvalidConfig } from '../operations/doctor/examine.ts';
+import { examineInvalidConfig, runDoctorChecks } from '../operations/doctor/examine.ts';
 import type { DoctorFinding } from '../operations/doctor/finding.ts';
 import {
   type CliCommand,
@@ -31,7 +31,7 @@ async function doctor(cli: CliContext, { probe = false }: DoctorOptions): Promis
     cli.exitCode = EXIT.usage;
     return;
   }
-  const findings = await cli.withContext((context) => examine(context, { env, cwd, probe }), { config });
+  const findings = await cli.withContext((context) => runDoctorChecks(context, { env, cwd, probe }), { config });
   printFindings(cli, findings);
   if (findings.some(({ status }) => status === 'fail')) cli.exitCode = EXIT.fault;
 }

@@ -22,7 +22,7 @@ import {
   withStopSignal,
 } from './shared/cli-context.ts';
 import { parsePeriodWindow } from './shared/options.ts';
-import { createFleetView } from './shared/progress.ts';
+import { createRunProgress } from './shared/progress.ts';
 
 interface SyncOptions {
   workspace?: string;
@@ -60,7 +60,7 @@ async function runAndPrint(
   signal: AbortSignal,
 ): Promise<SyncReport> {
   const isSingle = request.workspace !== undefined || context.config.workspaces.length === 1;
-  const view = createFleetView(cli, isSingle);
+  const view = createRunProgress(cli, isSingle);
   const observer: SyncObserver = {
     async begin(workspaceId) {
       const { update, stop } = await view.begin(workspaceId);

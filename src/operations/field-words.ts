@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
  * An error map for `safeParse`: describes what is wrong with a field. Returns undefined if the field's schema has its
  * own message.
  */
-export function fieldWords(issue: z.core.$ZodRawIssue): string | undefined {
+export function describeFieldFault(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is missing' : `expected ${KINDS[issue.expected] ?? issue.expected}`;

@@ -52,20 +52,20 @@ export interface Scope {
    * Runs a slow read in another thread. Absent outside a daemon and in such a thread; the read then runs in this
    * thread.
    */
-  readonly runApart?: RunApart | undefined;
+  readonly runInThread?: RunInThread | undefined;
   /** Runs a slow read in another thread and renders its document there. Present only if a daemon answers in JSON. */
-  readonly renderApart?: RenderApart | undefined;
+  readonly renderInThread?: RenderInThread | undefined;
 }
 
 /** Runs a read in another thread: an operation that returns a document, or one page of a listing. */
-export type RunApart = <Output extends object>(
+export type RunInThread = <Output extends object>(
   operation: string,
   input: Record<string, unknown>,
   page?: { cursor: string | null; limit: number },
 ) => Promise<Output>;
 
 /** Returns the document of a slow read as JSON in UTF-8. */
-export type RenderApart = (operation: string, input: Record<string, unknown>) => Promise<Uint8Array>;
+export type RenderInThread = (operation: string, input: Record<string, unknown>) => Promise<Uint8Array>;
 
 export type EnqueueSync = (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'>;
 
@@ -114,7 +114,7 @@ export type SlowRead<Input extends z.ZodObject, Output> = Pick<
 >;
 
 /** The result of a change. */
-export interface Changed<Output> {
+export interface ChangeResult<Output> {
   /** True if the change is in the ledger, from this request or an earlier one; false after a dry run. */
   applied: boolean;
   /** The document that the command prints with `--json`. */
@@ -137,7 +137,7 @@ export interface ChangeOperation<Input extends z.ZodObject, Output> extends Oper
   output: z.ZodType<Output>;
   /** True if a dry run takes seconds for a large ledger. */
   isSlow?: true;
-  run(scope: Scope, input: z.output<Input>): Promise<Changed<Output>>;
+  run(scope: Scope, input: z.output<Input>): Promise<ChangeResult<Output>>;
 }
 
 /** Values that identify a row and its place in a listing. */
@@ -226,7 +226,9 @@ export async function runRead<Input extends z.ZodObject, Output extends object>(
   input: z.output<Input>,
 ): Promise<Output> {
   const { isSlow = false, name } = operation;
-  return isSlow && scope.runApart !== undefined ? scope.runApart<Output>(name, input) : operation.run(scope, input);
+  return isSlow && scope.runInThread !== undefined
+    ? scope.runInThread<Output>(name, input)
+    : operation.run(scope, input);
 }
 
 /**
@@ -238,8 +240,8 @@ export async function runIncludedRead<Input extends z.ZodObject, Output extends 
   operation: DocumentOperation<Input, Output>,
   input: z.output<Input>,
 ): Promise<{ members: Output; rendered?: Uint8Array }> {
-  if (scope.renderApart === undefined) return { members: await runRead(scope, operation, input) };
-  return { members: {} as Output, rendered: await scope.renderApart(operation.name, input) };
+  if (scope.renderInThread === undefined) return { members: await runRead(scope, operation, input) };
+  return { members: {} as Output, rendered: await scope.renderInThread(operation.name, input) };
 }
 
 const CALLERS_OF_DAEMON: ReadonlySet<Actor['kind']> = new Set(['token', 'person']);

@@ -40,7 +40,7 @@ import { listTenants } from './tenants/list-tenants.ts';
 import { rankTenants } from './tenants/rank-tenants.ts';
 import { showTenant } from './tenants/show-tenant.ts';
 import { listUsage } from './usage/list-usage.ts';
-import { readView, VIEW_LISTS } from './usage/read-view.ts';
+import { readView, VIEW_OPERATIONS } from './usage/read-view.ts';
 import { endWorkspace, resumeWorkspace } from './workspaces/end-workspace.ts';
 
 /**
@@ -63,7 +63,7 @@ export const OPERATIONS: readonly Operation[] = [
   reopenMonth,
   readStatement,
   tenantStatement,
-  ...VIEW_LISTS,
+  ...VIEW_OPERATIONS,
   readView,
   showRun,
   requestSync,

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { judgeDisk } from '../../src/operations/doctor/check-ledger.ts';
+import { diskFinding } from '../../src/operations/doctor/check-ledger.ts';
 import { CLI } from '../support/daemon-process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Check, examine } from './examine.ts';
@@ -138,11 +138,11 @@ describe('the machine', () => {
   });
 
   it('with a full disk fails, whatever the size of the ledger', () => {
-    expect(judgeDisk('/data', 0, 4096)).toMatchObject({
+    expect(diskFinding('/data', 0, 4096)).toMatchObject({
       ...{ status: 'fail', message: 'only 0 bytes free in /data: nothing can be written' },
       remedy: 'free disk space now',
     });
-    expect(judgeDisk('/data', 2 ** 29, 2 ** 30)).toMatchObject({ status: 'warn', message: '0.5 GiB free in /data' });
+    expect(diskFinding('/data', 2 ** 29, 2 ** 30)).toMatchObject({ status: 'warn', message: '0.5 GiB free in /data' });
   });
 
   it('whose ledger path goes through a link fails with the path to configure instead', async () => {

@@ -12,11 +12,11 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { noteMissingTenant } from '../shared/missing-tenant.ts';
-import { addPeriodOptions, LIMIT_OPTION, noteMore, type PeriodOptions, parsedPeriods } from '../shared/options.ts';
+import { addPeriodOptions, LIMIT_OPTION, noteMore, type PeriodOptions, parsePeriods } from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import {
   addSheetOptions,
-  chosenFormat,
+  chooseFormat,
   limitRows,
   noteWritten,
   type SheetOptions,
@@ -67,7 +67,7 @@ function viewArgument(): Argument {
 
 async function exportView(cli: CliContext, context: Context, view: string, options: ExportOptions): Promise<void> {
   noteOtherRates(cli, context);
-  const format = chosenFormat(options, 'csv');
+  const format = chooseFormat(options, 'csv');
   const rows = await writeSheet(cli, sheetOfView(scopeOf(context), view, viewInput(options)), { format, options });
   const { tenant: tenantId, workspace: workspaceId } = options;
   if (rows === 0) noteMissingTenant(cli, context.reader().connection, { tenantId, workspaceId });
@@ -75,7 +75,7 @@ async function exportView(cli: CliContext, context: Context, view: string, optio
 
 function viewInput(options: ExportOptions): ViewInput {
   const { tenant, workspace } = options;
-  return { workspace, tenant, ...parsedPeriods(options) };
+  return { workspace, tenant, ...parsePeriods(options) };
 }
 
 async function exportWorkbook(
@@ -106,7 +106,7 @@ async function exportWorkbook(
 }
 
 async function exportFocus(cli: CliContext, context: Context, options: ExportOptions): Promise<void> {
-  const format = chosenFormat(options, 'csv');
+  const format = chooseFormat(options, 'csv');
   const { tenant, workspace } = options;
   if (options.period === undefined)
     throw new UsageError('focus needs --period', 'add a period, such as --period 2026-02');

@@ -24,7 +24,7 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, printProse, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { noteOtherRates } from './rates.ts';
-import { chosenFormat, writeText } from './sheet-output.ts';
+import { chooseFormat, writeText } from './sheet-output.ts';
 
 interface MonthEndOptions {
   workspace?: string[];
@@ -44,7 +44,7 @@ export function monthEndCommand(cli: CliContext): CliCommand {
     .examples('usage-ledger month-end 2026-02', 'usage-ledger month-end 2026-02 --format html --out february.html')
     .action((text: string, options: MonthEndOptions) =>
       cli.withContext(async (context) => {
-        const format = chosenFormat(options, 'table');
+        const format = chooseFormat(options, 'table');
         noteOtherRates(cli, context);
         const input = { period: parsePeriod(text), workspace: options.workspace };
         const plan = await planMonth.run(scopeOf(context), input);

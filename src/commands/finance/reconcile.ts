@@ -11,7 +11,7 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { BY_OPTION, LIMIT_OPTION, SHEET_OPTION } from '../shared/options.ts';
-import { addSheetOptions, chosenFormat, LISTING_FORMAT, type ListingOptions, writeListing } from './sheet-output.ts';
+import { addSheetOptions, chooseFormat, LISTING_FORMAT, type ListingOptions, writeListing } from './sheet-output.ts';
 
 interface ReconcileOptions extends ListingOptions {
   period: string;
@@ -107,7 +107,7 @@ async function compareInvoices(
   const { rows: all, ...head } = document;
   const differing = all.filter(({ status }) => status !== 'matched');
   if (differing.length > 0) cli.exitCode = EXIT.fault;
-  const isTable = chosenFormat(options, 'table') === 'table';
+  const isTable = chooseFormat(options, 'table') === 'table';
   const rows = isTable ? differing : all;
   const columns = head.workspace_id === null ? [WORKSPACE_COLUMN, ...RECONCILE_COLUMNS] : RECONCILE_COLUMNS;
   await writeListing(cli, { name: `reconcile ${period}`, columns, rows, head }, options);

@@ -75,7 +75,7 @@ export async function writeListing<Row extends object>(
   { name, columns, rows, head = {} }: Listing<Row>,
   options: ListingOptions,
 ): Promise<number> {
-  const format = chosenFormat(options, 'table');
+  const format = chooseFormat(options, 'table');
   if (format !== 'table' && format !== 'json')
     return writeSheet(cli, sheetOf(name, columns, rows), { format, options });
   const seen = { rows: 0 };
@@ -130,7 +130,7 @@ export async function writeTable(cli: CliContext, table: string, { out }: SheetO
 }
 
 /** Returns the requested format; `--json` is short for `--format json`. */
-export function chosenFormat<Format extends string>(
+export function chooseFormat<Format extends string>(
   { format, json }: { format?: Format | undefined; json?: boolean | undefined },
   otherwise: Format,
 ): Format | 'json' {

@@ -11,10 +11,10 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, EXIT, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { noteMissingTenant } from '../shared/missing-tenant.ts';
-import { addPeriodOptions, type PeriodOptions, parsedPeriods, parseLimit } from '../shared/options.ts';
+import { addPeriodOptions, type PeriodOptions, parseLimit, parsePeriods } from '../shared/options.ts';
 import {
   addSheetOptions,
-  chosenFormat,
+  chooseFormat,
   LISTING_FORMAT,
   type ListingOptions,
   writeSheet,
@@ -54,13 +54,13 @@ async function showTenantReports(
   signal: AbortSignal,
 ): Promise<void> {
   const { tenantId, workspace, live, limit } = options;
-  const format = chosenFormat(options, 'table');
+  const format = chooseFormat(options, 'table');
   if (tenantId === '') throw new UsageError('the tenant id is empty', 'give a tenant id, such as `acme`');
   if (format !== 'table' && format !== 'json' && live === true) {
     throw new UsageError(`--live does not work with --format ${format}`, 'use --format table or --format json');
   }
   const scope = scopeOf(context, { signal });
-  const input = { tenant_id: tenantId, workspace, live, ...parsedPeriods(options) };
+  const input = { tenant_id: tenantId, workspace, live, ...parsePeriods(options) };
   const { workspaces } = await showTenant.run(scope, input);
   const reports = workspaces.map((report) => {
     const { shown, earlier } = latestEntries(report.entries, limit);

@@ -6,7 +6,7 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { noteMissingTenant } from '../shared/missing-tenant.ts';
-import { addPeriodOptions, LIMIT_OPTION, type PeriodOptions, parsedPeriods, parseMoment } from '../shared/options.ts';
+import { addPeriodOptions, LIMIT_OPTION, type PeriodOptions, parseMoment, parsePeriods } from '../shared/options.ts';
 import { addSheetOptions, LISTING_FORMAT, type ListingOptions, writeListing } from './sheet-output.ts';
 
 interface UsageOptions extends ListingOptions, PeriodOptions {
@@ -35,7 +35,7 @@ async function showUsage(cli: CliContext, context: Context, options: UsageOption
   const { workspace, tenant } = options;
   const scope = scopeOf(context);
   const asOfMs = options.asOf === undefined ? undefined : parseMoment('--as-of', options.asOf);
-  const input = { workspace, tenant, ...parsedPeriods(options), as_of: asOfMs };
+  const input = { workspace, tenant, ...parsePeriods(options), as_of: asOfMs };
   const { head, rows } = listUsage.run(scope, input, ALL_ROWS);
   if ((await writeListing(cli, { name: 'usage', columns: USAGE_COLUMNS, rows, head }, options)) > 0) return;
   cli.note(asOfMs === undefined ? 'no usage matches' : `no usage matches as of ${isoTime(asOfMs)}`);

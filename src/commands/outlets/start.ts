@@ -1,7 +1,7 @@
 import { parsePeriod } from '../../core/period.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted, firstOf } from '../../core/text/words.ts';
-import { chosenOutlet } from '../../operations/outlets/chosen-outlets.ts';
+import { chooseOutlet } from '../../operations/outlets/chosen-outlets.ts';
 import { startOutlet } from '../../operations/outlets/start-outlet.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import { type CliCommand, type CliContext, reportingCommand, withStopSignal } from '../shared/cli-context.ts';
@@ -33,7 +33,7 @@ export function startCommand(cli: CliContext): CliCommand {
           return;
         }
         const { from_period: fromPeriod, months, tenants_without_name: unmapped } = document;
-        const { send, customer } = chosenOutlet(context.config, name);
+        const { send, customer } = chooseOutlet(context.config, name);
         cli.print(
           renderTable<(typeof months)[number]>(
             months,

@@ -44,7 +44,7 @@ export function addPeriodOptions(command: CliCommand, { note = '' } = {}): CliCo
 }
 
 /** Returns `--period`, `--from` and `--to` as periods. Throws `bad_period` for anything else. */
-export function parsedPeriods({ period, from, to }: PeriodOptions): PeriodInput {
+export function parsePeriods({ period, from, to }: PeriodOptions): PeriodInput {
   return {
     period: period === undefined ? undefined : parsePeriod(period, '--period'),
     from: from === undefined ? undefined : parsePeriod(from, '--from'),
@@ -54,7 +54,7 @@ export function parsedPeriods({ period, from, to }: PeriodOptions): PeriodInput 
 
 /** Returns `--from` and `--to`, both inclusive and both optional. Throws UsageError when they are reversed. */
 export function parsePeriodWindow({ from, to }: Omit<PeriodOptions, 'period'>): PeriodWindow {
-  return selectedWindow(parsedPeriods({ from, to }));
+  return selectedWindow(parsePeriods({ from, to }));
 }
 
 export const parseLimit = (text: string): number => parseWholeNumber(text, '--limit', 1, 1_000_000_000);

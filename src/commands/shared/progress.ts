@@ -36,7 +36,7 @@ interface FleetView {
  * Shows the progress of runs. If they run one at a time, a terminal gets a progress bar. Otherwise a line on stderr
  * names the workspaces that are still running, every ten seconds.
  */
-export function createFleetView(cli: CliContext, oneAtATime: boolean): FleetView {
+export function createRunProgress(cli: CliContext, oneAtATime: boolean): FleetView {
   if (oneAtATime && cli.io.stderr.isTTY === true) {
     return { begin: (workspaceId) => startProgress(cli, inertText(workspaceId), 'pages'), stop: () => undefined };
   }

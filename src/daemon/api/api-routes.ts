@@ -170,7 +170,7 @@ class Answers {
       actor,
       signal: gone.signal,
       enqueueSync: this.#options.enqueueSync,
-      runApart: this.#slowReads.of(context, actor, gone.signal),
+      runInThread: this.#slowReads.of(context, actor, gone.signal),
     };
   }
 
@@ -203,8 +203,8 @@ class Answers {
     { reply, input }: Omit<Asked, 'request'>,
   ): Promise<FastifyReply> {
     if (operation.isSlow === true && input.dry_run === true) return this.#sendSlow(operation, scope, { reply, input });
-    const renderApart = this.#slowReads.rendererOf(scope.context, scope.actor, scope.signal);
-    const { document, rendered, snapshot } = await applyChange(operation, { ...scope, renderApart }, input);
+    const renderInThread = this.#slowReads.rendererOf(scope.context, scope.actor, scope.signal);
+    const { document, rendered, snapshot } = await applyChange(operation, { ...scope, renderInThread }, input);
     const body = this.#options.context.redact(renderJson({ ...document, snapshot }));
     reply.code(operation.http.status ?? 200).type(JSON_TYPE);
     return reply.send(rendered === undefined ? body : joinObjects(body, rendered));

@@ -16,7 +16,7 @@ import { Turns, takeRowsInTurns } from './turns.ts';
 /** The document of an operation, and the state of the ledger that it shows. */
 export interface Answer {
   document: object;
-  /** Members that follow those of `document`; see `Changed`. */
+  /** Members that follow those of `document`; see `ChangeResult`. */
   rendered?: Uint8Array | undefined;
   snapshot: Snapshot;
 }
@@ -49,7 +49,7 @@ export async function runPage(
   page: PageInput,
 ): Promise<Answer> {
   const isSlow = operation.isSlow?.(input) === true;
-  if (isSlow && scope.runApart !== undefined) return scope.runApart<Answer>(operation.name, input, page);
+  if (isSlow && scope.runInThread !== undefined) return scope.runInThread<Answer>(operation.name, input, page);
   return operation.hasSlowRows === true
     ? readPageInTurns(operation, scope, input, page)
     : readPage(operation, scope, input, page);

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { fieldWords } from '../../operations/field-words.ts';
+import { describeFieldFault } from '../../operations/field-words.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { ApiError, type FieldFault } from './problem.ts';
 
@@ -57,7 +57,7 @@ function pathFields(params: unknown): Record<string, unknown> {
 
 /** Checks the fields of an operation. Throws `bad_request`, which names each field that cannot be used. */
 export function parseInput(operation: Operation, given: object, entry: Entry): Record<string, unknown> {
-  const parsed = operation.input.safeParse(given, { error: fieldWords });
+  const parsed = operation.input.safeParse(given, { error: describeFieldFault });
   if (parsed.success) return parsed.data;
   throw badRequest(
     parsed.error.issues.flatMap((issue) => faultsOf(issue, entry)),

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { type Cancel, systemClock } from '../../core/clock.ts';
 import { AppError, unpackError } from '../../core/errors.ts';
 import { siblingModule } from '../../core/process/module-file.ts';
-import type { Actor, RenderApart, RunApart, Scope } from '../../operations/operation.ts';
+import type { Actor, RenderInThread, RunInThread, Scope } from '../../operations/operation.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { ReadMessage, ReadOrder, ReadReply } from './read-thread.ts';
 
@@ -49,7 +49,7 @@ export class SlowReads {
   }
 
   /** Returns the function that runs the slow reads of a caller until its signal aborts. */
-  of(context: Context, actor: Actor, signal: AbortSignal): RunApart {
+  of(context: Context, actor: Actor, signal: AbortSignal): RunInThread {
     const { clock } = context;
     return (operation, input, page) => {
       const order = { config: context.config, operation, input, page: page ?? null, as: 'document' as const, actor };
@@ -58,7 +58,7 @@ export class SlowReads {
   }
 
   /** Returns the function that renders the documents of slow reads for a caller until its signal aborts. */
-  rendererOf(context: Context, actor: Actor, signal: AbortSignal): RenderApart {
+  rendererOf(context: Context, actor: Actor, signal: AbortSignal): RenderInThread {
     return (operation, input) => this.#render({ context, actor, signal }, operation, input, 'json');
   }
 

@@ -131,7 +131,7 @@ function scopeOf(request: FastifyRequest, { context, enqueueSync, slowReads }: C
     actor,
     signal: gone.signal,
     enqueueSync,
-    runApart: slowReads.of(context, actor, gone.signal),
+    runInThread: slowReads.of(context, actor, gone.signal),
   };
 }
 

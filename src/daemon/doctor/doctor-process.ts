@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { createRedactor } from '../../core/text/redact.ts';
 import { backupTime, newestBackup } from '../../ledger/transfer/backup/backup.ts';
-import { examine, examineInvalidConfig } from '../../operations/doctor/examine.ts';
+import { examineInvalidConfig, runDoctorChecks } from '../../operations/doctor/examine.ts';
 import { type DoctorFinding, fail, failedWith, ok } from '../../operations/doctor/finding.ts';
 import { withBucket } from '../../s3/bucket.ts';
 import { runParentJob } from '../child-process.ts';
@@ -23,7 +23,7 @@ async function runDoctor({ file, cwd }: DoctorJob, signal: AbortSignal): Promise
   try {
     const config = await loadConfig({ file: file ?? undefined, env, cwd });
     const redact = createRedactor(secretsOf(config));
-    const found = await examine({ config, clock: systemClock, redact }, { ...surroundings, probe: false });
+    const found = await runDoctorChecks({ config, clock: systemClock, redact }, { ...surroundings, probe: false });
     const backup = config.backup === null ? [] : [await lastBackup(config.backup, systemClock, signal)];
     return { findings: redacted([...found, ...backup], redact) };
   } catch (error) {

@@ -47,7 +47,7 @@ export function addMcp(app: FastifyInstance, options: McpRoutesOptions): void {
               actor: { name: caller.name, kind: 'token' },
               signal,
               enqueueSync,
-              runApart: slowReads.of(context, { name: caller.name, kind: 'token' }, signal),
+              runInThread: slowReads.of(context, { name: caller.name, kind: 'token' }, signal),
             }),
         },
       });

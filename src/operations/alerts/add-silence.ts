@@ -11,7 +11,7 @@ import { RULES, ruleNameWithCause } from '../../core/text/alert-words.ts';
 import { checkIntervals, type TimeIntervals } from '../../core/time-intervals.ts';
 import { UTC } from '../../core/time-zone.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
-import { actorText, type Changed, changeOperation, type Scope } from '../operation.ts';
+import { actorText, type ChangeResult, changeOperation, type Scope } from '../operation.ts';
 import { requireText } from '../required-text.ts';
 import { exactInteger, idText, momentText } from '../schemas.ts';
 import { checkMutedRule } from './muted-rule.ts';
@@ -98,7 +98,7 @@ async function mute(
   scope: Scope,
   kind: SilenceRequest['kind'],
   input: MuteInput,
-): Promise<Changed<z.output<typeof output>>> {
+): Promise<ChangeResult<z.output<typeof output>>> {
   const { context, connection } = scope;
   const nowMs = context.clock.now();
   const requests = mutedSubjects(connection, input.alert_id).map((subject) =>

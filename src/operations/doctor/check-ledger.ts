@@ -58,7 +58,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFind
  * Warns about workspaces that are configured but were ended in this ledger. `checkLedger` reports a ledger that cannot
  * be read.
  */
-export function checkEnded({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): DoctorFinding[] {
+export function checkEndedWorkspaces({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): DoctorFinding[] {
   const ended = queryLedger(ledger.path, retiredWorkspaces, []);
   const remedy = 'remove the workspace from the configuration, or read it again with `usage-ledger workspace resume`';
   return workspaces
@@ -99,10 +99,10 @@ export function checkSqlite(): DoctorFinding[] {
 
 export function checkDisk(path: string): DoctorFinding[] {
   const folder = nearestFolder(path);
-  return [judgeDisk(folder, freeBytesAt(folder), statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
+  return [diskFinding(folder, freeBytesAt(folder), statSync(path, { throwIfNoEntry: false })?.size ?? 0)];
 }
 
-export function judgeDisk(folder: string, freeBytes: number, ledgerBytes: number): DoctorFinding {
+export function diskFinding(folder: string, freeBytes: number, ledgerBytes: number): DoctorFinding {
   if (freeBytes <= MIN_FREE_BYTES) {
     return fail('disk', `only ${freeBytes} bytes free in ${folder}: nothing can be written`, 'free disk space now');
   }

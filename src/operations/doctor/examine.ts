@@ -17,7 +17,7 @@ import {
   checkCheckpoints,
   checkCloses,
   checkDisk,
-  checkEnded,
+  checkEndedWorkspaces,
   checkLedger,
   checkSqlite,
   checkStoredTimes,
@@ -53,7 +53,7 @@ function configFindings({ faults }: ConfigError): DoctorFinding[] {
  * Checks configuration, services, ledger, files, Redis and pm2. With `probe`, also tests each service with about ten
  * requests. The daemon runs it in a separate process: a setting may name a folder on a mount that hangs.
  */
-export async function examine(
+export async function runDoctorChecks(
   { config, clock, redact }: Pick<Context, 'config' | 'clock' | 'redact'>,
   { env, cwd, probe }: Surroundings & { probe: boolean },
 ): Promise<DoctorFinding[]> {
@@ -72,7 +72,7 @@ export async function examine(
     ['schedule', () => checkSchedule(config, clock.now())],
     ['ledger', () => checkLedger(config.ledger)],
     ['checkpoints', () => checkCheckpoints(config.ledger)],
-    ['ended', () => checkEnded(config)],
+    ['ended', () => checkEndedWorkspaces(config)],
     ['closes', () => checkCloses(config.ledger)],
     ['clock', () => checkStoredTimes(path, clock.now())],
     ['sqlite', checkSqlite],

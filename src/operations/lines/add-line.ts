@@ -8,7 +8,7 @@ import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, changeOperation } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
-import { checkReason, lineSchema, MAX_REASON_CHARACTERS, recordOfLine, writeLineOnce } from './line-record.ts';
+import { checkReason, lineSchema, MAX_REASON_CHARACTERS, toLineRecord, writeLineOnce } from './line-record.ts';
 
 const MAX_AMOUNT_CHARACTERS = 40;
 
@@ -44,7 +44,7 @@ export const addLine = changeOperation({
     if (priced !== null && priced.currency !== currency) {
       notes.push(`The tenant's rate card is in ${priced.currency}: the statement has a separate total in ${currency}.`);
     }
-    return { applied: true, document: recordOfLine(report), notes };
+    return { applied: true, document: toLineRecord(report), notes };
   },
 });
 

@@ -18,7 +18,7 @@ export const lineSchema = z.strictObject({
 
 export type LineRecord = z.output<typeof lineSchema>;
 
-export function recordOfLine(report: LineChange): LineRecord {
+export function toLineRecord(report: LineChange): LineRecord {
   return {
     line_id: report.lineId,
     tenant_id: report.tenantId,

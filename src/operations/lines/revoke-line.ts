@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { reportOfRevoked } from '../../ledger/journal/charges/line-reports.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, changeOperation } from '../operation.ts';
-import { checkReason, lineSchema, MAX_REASON_CHARACTERS, recordOfLine, writeLineOnce } from './line-record.ts';
+import { checkReason, lineSchema, MAX_REASON_CHARACTERS, toLineRecord, writeLineOnce } from './line-record.ts';
 
 export const revokeLine = changeOperation({
   name: 'lines.revoke',
@@ -23,6 +23,6 @@ export const revokeLine = changeOperation({
       () => writer.revokeLine({ ...revocation, nowMs: context.clock.now() }),
       () => reportOfRevoked(connection, revocation),
     );
-    return { applied: true, document: recordOfLine(report), notes: checkpointNotes(recorded) };
+    return { applied: true, document: toLineRecord(report), notes: checkpointNotes(recorded) };
   },
 });

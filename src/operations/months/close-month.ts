@@ -10,7 +10,7 @@ import { actorText, changeOperation, runRead, type Scope } from '../operation.ts
 import { idText, noteText, periodText } from '../schemas.ts';
 import { verifyLedger } from '../system/verify-ledger.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
-import { periodEventSchema, recordOfEvent, writeOnce } from './period-event.ts';
+import { periodEventSchema, toEventRecord, writeOnce } from './period-event.ts';
 import { planMonth } from './plan-month.ts';
 import { statementForm } from './statement-form.ts';
 
@@ -45,7 +45,7 @@ export const closeMonth = changeOperation({
     if (!force) requireVerifiedLedger((await runRead(scope, verifyLedger, {})).faults.length);
     const event = await closeOne(scope, { period, id, note, force, acceptChange: accepted.includes(id) });
     const notes = [...checkpointNotes(event), ...skippedNotes(scope, (month) => month.workspaceId === id)];
-    return { applied: true, document: recordOfEvent(event), notes };
+    return { applied: true, document: toEventRecord(event), notes };
   },
 });
 
@@ -125,7 +125,7 @@ async function closePlanned(
   try {
     const event = await closeOne(scope, request);
     notes.push(...checkpointNotes(event));
-    return { result: 'closed', ...recordOfEvent(event) };
+    return { result: 'closed', ...toEventRecord(event) };
   } catch (error) {
     // The state has changed since the plan was made, for example because a run started.
     const { code, message } = summarizeError(error);
@@ -156,10 +156,7 @@ async function closeOne(
   );
 }
 
-/**
- * Throws UsageError if an accepted workspace is not configured, and InputError if a large change is accepted without a
- * note.
- */
+/** Throws InputError if an accepted workspace is not configured, or if a large change is accepted without a note. */
 function checkAccepted({ context }: Scope, accepted: readonly string[], note: string): void {
   for (const id of accepted) chooseWorkspace(context.config, id);
   if (accepted.length === 0 || note.trim() !== '') return;

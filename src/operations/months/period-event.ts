@@ -22,7 +22,7 @@ export const periodEventSchema = z.strictObject({
 
 export type PeriodEventRecord = z.output<typeof periodEventSchema>;
 
-export function recordOfEvent(event: PeriodEvent): PeriodEventRecord {
+export function toEventRecord(event: PeriodEvent): PeriodEventRecord {
   return {
     action: event.action,
     workspace_id: event.workspaceId,

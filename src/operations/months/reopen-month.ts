@@ -4,7 +4,7 @@ import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, changeOperation } from '../operation.ts';
 import { idText, noteText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
-import { periodEventSchema, recordOfEvent, writeOnce } from './period-event.ts';
+import { periodEventSchema, toEventRecord, writeOnce } from './period-event.ts';
 
 export const reopenMonth = changeOperation({
   name: 'periods.reopen',
@@ -32,6 +32,6 @@ export const reopenMonth = changeOperation({
     const event = await writeOnce(scope, { action: 'reopen', workspaceId, period, note }, () =>
       writer.reopenPeriod(request),
     );
-    return { applied: true, document: recordOfEvent(event), notes: checkpointNotes(event) };
+    return { applied: true, document: toEventRecord(event), notes: checkpointNotes(event) };
   },
 });

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { checkOutlet } from '../../outlets/read-back.ts';
 import { documentOperation } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
-import { chosenOutlets } from './chosen-outlets.ts';
-import { requireStarted, withReceiver } from './started-outlet.ts';
+import { chooseOutlets } from './chosen-outlets.ts';
+import { requireStartedOutlet, withReceiver } from './started-outlet.ts';
 
 const difference = z.strictObject({
   period: periodText,
@@ -39,8 +39,8 @@ export const checkOutlets = documentOperation({
   async run(scope, { period, name }) {
     const { connection, signal } = scope;
     const outlets = [];
-    for (const outlet of chosenOutlets(scope.context.config, name)) {
-      requireStarted(scope, outlet.name);
+    for (const outlet of chooseOutlets(scope.context.config, name)) {
+      requireStartedOutlet(scope, outlet.name);
       const found = await withReceiver(scope, outlet, (receiver) =>
         checkOutlet({ outlet, receiver, connection }, period, signal),
       );

@@ -2,7 +2,7 @@ import type { Config, OutletConfig } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 
 /** Returns the configured outlets, or the named one. Throws UsageError if there is none. */
-export function chosenOutlets(config: Config, name?: string): readonly OutletConfig[] {
+export function chooseOutlets(config: Config, name?: string): readonly OutletConfig[] {
   const { outlets } = config;
   requireOutlets(config);
   const chosen = outlets.filter((outlet) => name === undefined || outlet.name === name);
@@ -11,8 +11,8 @@ export function chosenOutlets(config: Config, name?: string): readonly OutletCon
   throw new UsageError(`there is no outlet ${JSON.stringify(name)}`, `use one of ${known}`);
 }
 
-export function chosenOutlet(config: Config, name: string): OutletConfig {
-  const [outlet] = chosenOutlets(config, name);
+export function chooseOutlet(config: Config, name: string): OutletConfig {
+  const [outlet] = chooseOutlets(config, name);
   if (outlet === undefined) throw new UsageError(`there is no outlet ${JSON.stringify(name)}`);
   return outlet;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import { actorText, changeOperation } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
-import { requireStarted } from './started-outlet.ts';
+import { requireStartedOutlet } from './started-outlet.ts';
 
 const nameField = { name: idText.describe('the outlet') };
 
@@ -16,7 +16,7 @@ export const pauseOutlet = changeOperation({
   command: 'outlets pause',
   async run(scope, { name, note }) {
     const { context, actor } = scope;
-    const before = requireStarted(scope, name);
+    const before = requireStartedOutlet(scope, name);
     const writer = await context.existingWriter();
     const reason = `paused by ${actorText(actor)}: ${note}`;
     const isRepeated = before.paused === 'hand' && before.reason === reason;
@@ -49,7 +49,7 @@ export const resumeOutlet = changeOperation({
   command: 'outlets resume',
   async run(scope, { name, perhaps }) {
     const { context, connection } = scope;
-    const before = requireStarted(scope, name);
+    const before = requireStartedOutlet(scope, name);
     if (before.paused === null) {
       return { applied: true, document: { name, state: 'sending' as const }, notes: [`${name} is not paused`] };
     }

@@ -5,7 +5,7 @@ import { Forwarder } from '../../outlets/forwarder.ts';
 import { readOutletStatuses } from '../../outlets/outlet-status.ts';
 import { changeOperation, type Scope } from '../operation.ts';
 import { idText } from '../schemas.ts';
-import { chosenOutlets } from './chosen-outlets.ts';
+import { chooseOutlets } from './chosen-outlets.ts';
 import { withReceiver } from './started-outlet.ts';
 
 export const pushOutlets = changeOperation({
@@ -27,7 +27,7 @@ export const pushOutlets = changeOperation({
   command: 'outlets push',
   async run(scope, { name }) {
     const outlets = [];
-    for (const outlet of chosenOutlets(scope.context.config, name)) outlets.push(await push(scope, outlet));
+    for (const outlet of chooseOutlets(scope.context.config, name)) outlets.push(await push(scope, outlet));
     return { applied: true, document: { outlets }, notes: [] };
   },
 });

@@ -4,7 +4,7 @@ import { readOutletEvents } from '../../ledger/journal/outlets/outlet-book.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { actorText, changeOperation, listOperation, type RowKey, rowsAfter, type Scope } from '../operation.ts';
 import { idText, noteText, periodText, rowSchema } from '../schemas.ts';
-import { requireStarted } from './started-outlet.ts';
+import { requireStartedOutlet } from './started-outlet.ts';
 
 type EventRow = ReturnType<typeof readOutletEvents>[number];
 
@@ -57,7 +57,7 @@ function keyOf({ entry_id }: EventRow): RowKey {
 }
 
 function eventsOf(scope: Scope, { name, entries, tenant, period, state }: z.output<typeof filterInput>): EventRow[] {
-  requireStarted(scope, name);
+  requireStartedOutlet(scope, name);
   return readOutletEvents(scope.connection, { outlet: name, tenant, period, state }).filter(
     ({ entry_id: id }) => entries === undefined || entries.includes(id),
   );

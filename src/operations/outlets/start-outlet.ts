@@ -6,7 +6,7 @@ import { receiverKind } from '../../outlets/forwarder.ts';
 import { previewStart } from '../../outlets/preview.ts';
 import { actorText, changeOperation } from '../operation.ts';
 import { exactInteger, idText, periodText, previewField } from '../schemas.ts';
-import { chosenOutlet } from './chosen-outlets.ts';
+import { chooseOutlet } from './chosen-outlets.ts';
 import { withReceiver } from './started-outlet.ts';
 
 const count = z.int();
@@ -42,7 +42,7 @@ export const startOutlet = changeOperation({
   command: 'outlets start',
   async run(scope, { name, from, dry_run: dryRun }) {
     const { context, connection } = scope;
-    const outlet = chosenOutlet(context.config, name);
+    const outlet = chooseOutlet(context.config, name);
     const fromPeriod = from ?? outlet.fromPeriod;
     if (fromPeriod === null) {
       throw new InputError(

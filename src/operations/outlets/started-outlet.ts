@@ -5,16 +5,16 @@ import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { openReceiver } from '../../outlets/open-receiver.ts';
 import type { Receiver } from '../../outlets/receiver.ts';
 import type { Scope } from '../operation.ts';
-import { chosenOutlet } from './chosen-outlets.ts';
+import { chooseOutlet } from './chosen-outlets.ts';
 
 /**
  * Returns the ledger's record of a started outlet, even if it is no longer configured. Throws UsageError if it was not
  * started.
  */
-export function requireStarted({ context, connection }: Scope, name: string): OutletRow {
+export function requireStartedOutlet({ context, connection }: Scope, name: string): OutletRow {
   const row = readOutlet(connection, name);
   if (row !== undefined) return row;
-  chosenOutlet(context.config, name);
+  chooseOutlet(context.config, name);
   throw new UsageError(
     `outlet ${name} is not started`,
     `run \`usage-ledger outlets start ${name}\`, which shows what would be sent`,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
 import { cardsInConfig, changeOfCards, refuseUnclear } from '../../ledger/journal/charges/card-store.ts';
 import type { Context } from '../../wiring/context.ts';
-import { type Changed, changeOperation, runIncludedRead, type Scope } from '../operation.ts';
+import { type ChangeResult, changeOperation, runIncludedRead, type Scope } from '../operation.ts';
 import { previewField } from '../schemas.ts';
 import {
   type CardInput,
@@ -64,7 +64,7 @@ async function replaceCards(
   scope: Scope,
   input: CardInput & { totals_only?: boolean | undefined },
   dryRun: boolean,
-): Promise<Changed<z.output<typeof output>>> {
+): Promise<ChangeResult<z.output<typeof output>>> {
   const { cards, source } = requestedCards(scope, input);
   const { rates, costs } = cards;
   for (const side of [rates, costs]) if (side !== null) refuseUnclear(side);

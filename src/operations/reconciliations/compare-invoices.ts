@@ -10,11 +10,11 @@ import type { Scope, SlowRead } from '../operation.ts';
 import { otherRatesNote } from '../rates/other-rates-note.ts';
 import { fileField, idText, noteText, periodText } from '../schemas.ts';
 import { unknownPeriod } from '../workspace-choice.ts';
-import { type CurrencyOptions, toleranceIn } from './currencies.ts';
-import { byWorkspace, type Compared, readSides, type Sides } from './read-sides.ts';
-import { reconciledRow, reconciledTotals, type reconciliationSchema } from './reconciliation-record.ts';
+import { type CurrencyOptions, parseTolerance } from './currencies.ts';
+import { groupByWorkspace, type ReconciledWorkspace, type ReconciliationSides, readSides } from './read-sides.ts';
+import { type reconciliationSchema, sumReconciliation, toReconciliationRow } from './reconciliation-record.ts';
 import { type ComparisonToRecord, comparisonToRecord } from './record-comparison.ts';
-import { causeFinder, reconcileByCurrency, serviceSide } from './sides.ts';
+import { createCauseFinder, readServiceFigures, reconcileByCurrency } from './sides.ts';
 
 const column = z.string().max(200).optional();
 const PRESET_NAMES = Object.keys(PRESETS) as [Preset, ...Preset[]];
@@ -76,7 +76,7 @@ export const compareInvoices: SlowRead<typeof invoicesInput, InvoiceComparison> 
     const named = [tenantColumn, creditsColumn, amountColumn, currencyColumn, invoiceColumn, workspaceColumn];
     const required = [...new Set([...named, signColumn])].filter((name) => name !== undefined);
     const table = await readTable(file, { required, sheet: request.sheet });
-    const parts = byWorkspace(scope.context.config, table, { workspace: request.workspace, workspaceColumn });
+    const parts = groupByWorkspace(scope.context.config, table, { workspace: request.workspace, workspaceColumn });
     const read = parts.flatMap(([id, rows]) => {
       return readSides(scope, { id, period, table: { rows, place: table.place }, columns }) ?? [];
     });
@@ -87,7 +87,7 @@ export const compareInvoices: SlowRead<typeof invoicesInput, InvoiceComparison> 
       throw new UsageError(`${open.statement.workspace_id}, ${period}: not closed`, hint);
     }
     const notes = [otherRatesNote(scope) ?? [], ...similarNotes(read)].flat();
-    const compared: Compared[] = [];
+    const compared: ReconciledWorkspace[] = [];
     for (const sides of read) compared.push(await compare(scope, sides, request));
     const found = { name: basename(file.name), sha256: hash('sha256', file.bytes, 'hex') };
     return {
@@ -122,7 +122,7 @@ function columnsOf(request: ReconcileInput): CurrencyOptions {
 /** At most this many hints about misspelt tenants are shown. */
 const MAX_SHOWN_HINTS = 10;
 
-function similarNotes(read: readonly Sides[]): string[] {
+function similarNotes(read: readonly ReconciliationSides[]): string[] {
   const hints = read.flatMap((sides) => sides.hints);
   const shown = hints.slice(0, MAX_SHOWN_HINTS);
   return hints.length > shown.length
@@ -130,31 +130,35 @@ function similarNotes(read: readonly Sides[]): string[] {
     : shown;
 }
 
-async function compare(scope: Scope, sides: Sides, { period, service, tolerance }: ReconcileInput): Promise<Compared> {
+async function compare(
+  scope: Scope,
+  sides: ReconciliationSides,
+  { period, service, tolerance }: ReconcileInput,
+): Promise<ReconciledWorkspace> {
   const { statement, invoices, currencies, customers } = sides;
   const id = statement.workspace_id;
-  const read = service ? await serviceSide(scope.context, id, period, scope.signal) : null;
+  const read = service ? await readServiceFigures(scope.context, id, period, scope.signal) : null;
   const tenants = reconcileByCurrency(statement, read, invoices, {
     currencies,
     customerOf: customers.customerOf,
-    toleranceOf: (currency) => toleranceIn(currency, tolerance),
+    toleranceOf: (currency) => parseTolerance(currency, tolerance),
   });
   return { ...sides, tenants };
 }
 
 function documentOf(
   { connection }: Scope,
-  compared: readonly Compared[],
+  compared: readonly ReconciledWorkspace[],
   period: string,
   { totalsOnly }: { totalsOnly: boolean },
 ) {
   const rows = (totalsOnly ? [] : compared).flatMap(({ statement, customers, tenants }) => {
     const { workspace_id } = statement;
     const names = tenantNameLookup(connection, { workspaceId: workspace_id });
-    const causeOf = causeFinder(connection, statement, customers);
+    const causeOf = createCauseFinder(connection, statement, customers);
     return tenants.map((tenant) => ({
       workspace_id,
-      ...reconciledRow(tenant),
+      ...toReconciliationRow(tenant),
       cause: causeOf(tenant),
       display_name: names(workspace_id, customers.tenantsOf(tenant.tenantId)[0] ?? tenant.tenantId),
     }));
@@ -168,7 +172,7 @@ function documentOf(
     period,
     state: only?.state ?? null,
     currency: currencies.length === 1 ? (currencies[0] ?? null) : null,
-    totals: reconciledTotals(all, currencies),
+    totals: sumReconciliation(all, currencies),
     rows,
   };
 }

@@ -30,7 +30,7 @@ export function currencyOf({ totals }: StatementDocument, options: CurrencyOptio
 }
 
 /** Returns the currencies to compare. The list contains only null if no amounts are compared. */
-export function currenciesOf(
+export function comparedCurrencies(
   { totals }: StatementDocument,
   invoices: readonly InvoiceLine[],
   { only, options }: { only: string | null; options: CurrencyOptions },
@@ -41,7 +41,7 @@ export function currenciesOf(
   return [...new Set(all)];
 }
 
-export function toleranceIn(currency: string | null, tolerance: string): bigint {
+export function parseTolerance(currency: string | null, tolerance: string): bigint {
   const minor = currency === null ? 0n : parseMinor(tolerance, currency);
   if (minor !== null) return minor;
   throw new InputError((nameOf) => `${nameOf('tolerance')} is not an amount`, 'use an amount such as 0.05');

@@ -7,11 +7,11 @@ import { readStatement } from '../../ledger/journal/charges/read-statement.ts';
 import { tenantReferences } from '../../ledger/store/tenant-names.ts';
 import type { Scope } from '../operation.ts';
 import { chooseWorkspace, unknownPeriod } from '../workspace-choice.ts';
-import { type CurrencyOptions, currenciesOf, currencyOf } from './currencies.ts';
+import { type CurrencyOptions, comparedCurrencies, currencyOf } from './currencies.ts';
 import { Customers, type InvoiceLine, type ReconciledRow, readInvoices, similarTenantHints } from './sides.ts';
 
 /** What is compared for a workspace: the ledger's statement and the invoices of its tenants. */
-export interface Sides {
+export interface ReconciliationSides {
   statement: StatementDocument;
   customers: Customers;
   invoices: InvoiceLine[];
@@ -21,12 +21,12 @@ export interface Sides {
 }
 
 /** The statement and invoices of a workspace, with the result of comparing them. */
-export interface Compared extends Sides {
+export interface ReconciledWorkspace extends ReconciliationSides {
   tenants: ReconciledRow[];
 }
 
 /** Groups the rows of a file by workspace. If there is no workspace column, all rows belong to the chosen workspace. */
-export function byWorkspace(
+export function groupByWorkspace(
   config: Config,
   { rows, place }: Table,
   { workspace, workspaceColumn }: { workspace: string | undefined; workspaceColumn: string | undefined },
@@ -52,7 +52,10 @@ interface SidesRequest {
 }
 
 /** Reads the statement and invoices of a workspace; null if it has neither usage in the month nor invoices. */
-export function readSides({ context, connection }: Scope, { id, period, table, columns }: SidesRequest): Sides | null {
+export function readSides(
+  { context, connection }: Scope,
+  { id, period, table, columns }: SidesRequest,
+): ReconciliationSides | null {
   const request = { workspaceId: id, period, nowMs: context.clock.now(), proven: false };
   const statement = connection.transaction(() => readStatement(connection, request))();
   if (statement === null && (table.rows.length === 0 || columns.workspaceColumn === undefined)) return null;
@@ -61,7 +64,7 @@ export function readSides({ context, connection }: Scope, { id, period, table, c
   const customers = new Customers(statement, tenantReferences(connection, id), texts);
   const only = currencyOf(statement, columns);
   const invoices = readInvoices(table, columns, { customers, currency: only });
-  const currencies = currenciesOf(statement, invoices, { only, options: columns });
+  const currencies = comparedCurrencies(statement, invoices, { only, options: columns });
   const hints = similarTenantHints(table, columns.tenantColumn, customers);
   return { statement, customers, invoices, currencies, hints };
 }

@@ -39,7 +39,7 @@ export const reconciliationSchema = z.strictObject({
 
 export type ReconciliationRow = z.output<typeof rowSchema>;
 
-export function reconciledRow({
+export function toReconciliationRow({
   tenantId,
   status,
   ledger,
@@ -65,7 +65,7 @@ function sideAmount(side: SideFigures | null, currency: string | null): string |
   return side?.amountMinor == null || currency === null ? null : formatMinor(side.amountMinor, currency);
 }
 
-export function reconciledTotals(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {
+export function sumReconciliation(tenants: readonly ReconciledRow[], currencies: readonly (string | null)[]) {
   const counts = { matched: 0, missing: 0, extra: 0, different: 0 };
   for (const { status } of tenants) counts[status] += 1;
   const amounts = currencies.flatMap((currency) => {

@@ -1,8 +1,8 @@
 import { type ReconciliationRequest, reconciliationOf } from '../../ledger/journal/close/record-reconciliation.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, type Scope } from '../operation.ts';
-import type { Compared } from './read-sides.ts';
-import { reconciledTotals } from './reconciliation-record.ts';
+import type { ReconciledWorkspace } from './read-sides.ts';
+import { sumReconciliation } from './reconciliation-record.ts';
 
 interface RecordRequest {
   period: string;
@@ -16,10 +16,10 @@ export interface ComparisonToRecord
 
 /** Returns what is recorded of a comparison: its sums, and the invoice numbers of each tenant. */
 export function comparisonToRecord(
-  { statement, customers, invoices, tenants, currencies }: Compared,
+  { statement, customers, invoices, tenants, currencies }: ReconciledWorkspace,
   file: ComparisonToRecord['file'],
 ): ComparisonToRecord {
-  const { tenants: counts, amounts } = reconciledTotals(tenants, currencies);
+  const { tenants: counts, amounts } = sumReconciliation(tenants, currencies);
   const named = invoices.filter(({ invoice, currency }) => invoice !== null && currency !== null);
   const byTenant = Map.groupBy(
     named.flatMap((line) => customers.tenantsOf(line.tenantId).map((tenantId) => ({ ...line, tenantId }))),

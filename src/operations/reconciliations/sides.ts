@@ -116,7 +116,7 @@ function sumByTenant(lines: readonly (SideFigures & { tenantId: string })[]): Ma
   return sides;
 }
 
-export async function serviceSide(
+export async function readServiceFigures(
   context: Context,
   workspaceId: string,
   period: Period,
@@ -318,7 +318,7 @@ function parseCredits(text: string): bigint | null {
   return /^-?\d{1,19}$/.test(grouped) ? BigInt(grouped) : null;
 }
 
-export function causeFinder(
+export function createCauseFinder(
   connection: LedgerDb,
   { workspace_id: workspaceId, period, tenants }: StatementDocument,
   customers: Customers,

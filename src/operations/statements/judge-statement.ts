@@ -17,18 +17,18 @@ export interface Anchor {
 
 export type AnchorSource = (closeDigest: string) => Anchor | Promise<Anchor>;
 
-export function anchorInDigest(closeDigest: string, expected: string): Anchor {
+export function checkAgainstDigest(closeDigest: string, expected: string): Anchor {
   const holds = expected === closeDigest;
   return { kind: 'digest', holds, isKnown: holds, supersededBy: null };
 }
 
-export function anchorInCheckpoints(closeDigest: string, lines: readonly string[], key: KeyObject): Anchor {
+export function checkAgainstCheckpoints(closeDigest: string, lines: readonly string[], key: KeyObject): Anchor {
   const matching = lines.map(parseCheckpoint).filter((checkpoint) => checkpoint?.digest === closeDigest);
   const holds = matching.some((checkpoint) => checkpoint !== null && isSignedBy(checkpoint, key));
   return { kind: 'checkpoint', holds, isKnown: matching.length > 0, supersededBy: null };
 }
 
-export function anchorInLedger(closeDigest: string, connection: LedgerDb): Anchor {
+export function checkAgainstLedger(closeDigest: string, connection: LedgerDb): Anchor {
   const events = eventsSinceClose(connection, closeDigest);
   return { kind: 'ledger', holds: events !== null, isKnown: events !== null, supersededBy: events?.at(-1) ?? null };
 }

@@ -3,7 +3,7 @@ import { namedTenant } from '../../reports/queries/tenants.ts';
 import { changeOperation } from '../operation.ts';
 import { idText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
-import { labelsSchema, nameText, tenantName } from './import-names.ts';
+import { labelsSchema, nameText, toTenantName } from './import-names.ts';
 import { unknownTenant } from './missing-tenant.ts';
 
 export const editTenant = changeOperation({
@@ -39,7 +39,7 @@ export const editTenant = changeOperation({
       external_ref: edit.external_ref === undefined ? before.external_ref : edit.external_ref,
       labels: edit.labels ?? { ...before.labels },
     };
-    const request = { workspaceId, names: [tenantName(name)], dryRun: false, nowMs: context.clock.now() };
+    const request = { workspaceId, names: [toTenantName(name)], dryRun: false, nowMs: context.clock.now() };
     await writer.importNames(request);
     return { applied: true, document: { workspace_id: workspaceId, ...name }, notes: [] };
   },

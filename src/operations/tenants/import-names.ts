@@ -47,9 +47,9 @@ export const importNames = changeOperation({
   command: 'tenants import',
   async run({ context }, { workspace, names, dry_run: dryRun }) {
     const { id: workspaceId } = chooseWorkspace(context.config, workspace);
-    checkIds(names, (index) => `names[${index}].tenant_id`);
+    requireUniqueIds(names, (index) => `names[${index}].tenant_id`);
     const writer = await context.existingWriter();
-    const request = { workspaceId, names: names.map(tenantName), dryRun, nowMs: context.clock.now() };
+    const request = { workspaceId, names: names.map(toTenantName), dryRun, nowMs: context.clock.now() };
     const { workspaceId: _, ...report } = await writer.importNames(request);
     const document = {
       workspace_id: workspaceId,
@@ -66,7 +66,7 @@ export const importNames = changeOperation({
   },
 });
 
-export function tenantName({ tenant_id, display_name, external_ref, labels }: NameInput): TenantName {
+export function toTenantName({ tenant_id, display_name, external_ref, labels }: NameInput): TenantName {
   const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     tenantId: tenant_id,
@@ -79,7 +79,7 @@ export function tenantName({ tenant_id, display_name, external_ref, labels }: Na
 /**
  * Throws UsageError for a tenant id that is empty or listed twice. `placeOf` describes where the name with an index is.
  */
-export function checkIds(names: readonly NameInput[], placeOf: (index: number) => string): void {
+export function requireUniqueIds(names: readonly NameInput[], placeOf: (index: number) => string): void {
   const seen = new Set<string>();
   for (const [index, { tenant_id: id }] of names.entries()) {
     if (id.trim() === '') {

@@ -86,11 +86,11 @@ async function fetchHistory(
 
 function compareHistories(ledger: readonly UsageRow[], service: readonly UsageItem[]): Comparison[] {
   const ledgerSide = new Map(ledger.filter((row) => !row.withdrawn).map((row) => [row.period, figuresOf(row)]));
-  const serviceSide = new Map(service.map((item) => [item.period, figuresOf(item)]));
-  const periods = [...new Set([...ledgerSide.keys(), ...serviceSide.keys()])].sort();
+  const readServiceFigures = new Map(service.map((item) => [item.period, figuresOf(item)]));
+  const periods = [...new Set([...ledgerSide.keys(), ...readServiceFigures.keys()])].sort();
   return periods.map((period) => {
     const ledgerFigures = ledgerSide.get(period) ?? null;
-    const serviceFigures = serviceSide.get(period) ?? null;
+    const serviceFigures = readServiceFigures.get(period) ?? null;
     return {
       period,
       ledger: ledgerFigures,

@@ -1,6 +1,6 @@
 import type { InputFile } from '../../input-files/input-file.ts';
 import { readTable } from '../../input-files/read-table.ts';
-import { checkIds, type NameInput } from './import-names.ts';
+import { type NameInput, requireUniqueIds } from './import-names.ts';
 
 /**
  * Reads names of tenants from a CSV file or workbook. The columns tenant_id, display_name and external_ref are read by
@@ -24,7 +24,7 @@ export async function readNamesFile(file: InputFile, sheet: string | undefined):
       labels: Object.fromEntries(filled),
     };
   });
-  checkIds(names, (index) => {
+  requireUniqueIds(names, (index) => {
     const row = table.rows[index];
     return row === undefined ? '' : table.place(row, 'tenant_id');
   });

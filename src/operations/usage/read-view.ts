@@ -64,7 +64,7 @@ function viewGuide(): string {
 }
 
 /** The operations that list one view each, such as `/charges`. */
-export const VIEW_LISTS = [
+export const VIEW_OPERATIONS = [
   viewList(
     'adjustments',
     'corrections',

@@ -3,7 +3,7 @@ import { AppError, InputError } from '../../core/errors.ts';
 import { type ActLink, lastRetirementAct } from '../../ledger/journal/acts.ts';
 import type { WithCheckpoint } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
-import { actorText, type Changed, changeOperation, type Scope } from '../operation.ts';
+import { actorText, type ChangeResult, changeOperation, type Scope } from '../operation.ts';
 import { idText, noteText } from '../schemas.ts';
 
 const ACTIONS = ['end', 'elsewhere', 'resume'] as const;
@@ -73,7 +73,7 @@ async function actOnce(
   { connection, actor }: Scope,
   { workspaceId, action, note }: { workspaceId: string; action: Action; note: string },
   write: () => Promise<ActLink & WithCheckpoint & { notifications: number }>,
-): Promise<Changed<z.output<typeof output>>> {
+): Promise<ChangeResult<z.output<typeof output>>> {
   const done = await write().catch((error: unknown) => {
     const isRefused = error instanceof AppError && REPEATED_CODES.includes(error.code);
     const last = isRefused ? lastRetirementAct(connection, workspaceId) : null;

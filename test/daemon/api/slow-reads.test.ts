@@ -7,7 +7,7 @@ import { checkRates } from '../../../src/operations/rates/compare-rates.ts';
 import { readStatement, tenantStatement } from '../../../src/operations/statements/read-statement.ts';
 import { verifyLedger } from '../../../src/operations/system/verify-ledger.ts';
 import { listUsage } from '../../../src/operations/usage/list-usage.ts';
-import { VIEW_LISTS } from '../../../src/operations/usage/read-view.ts';
+import { VIEW_OPERATIONS } from '../../../src/operations/usage/read-view.ts';
 import { copiesOf } from '../../commands/world.ts';
 import { ledgerOfOperations, OTHER_CARD } from '../../operations/ledger-of-operations.ts';
 import { serveApi } from './served-api.ts';
@@ -38,7 +38,7 @@ it('reads of the whole ledger, and changes that begin with one, do not run on th
 
 it('pages of listings that sum whole months do not run on the thread that answers requests, and continue by cursor', async () => {
   const { ask } = await serveApi(await worldOfOperations());
-  const periods = VIEW_LISTS.find(({ name }) => name === 'periods.list');
+  const periods = VIEW_OPERATIONS.find(({ name }) => name === 'periods.list');
   if (periods === undefined) throw new Error('there is no listing of periods');
   const here = [readStatement, listUsage, periods, tenantStatement].map((operation) => vi.spyOn(operation, 'run'));
   const month = '/v1/statements/2026-01?workspace=ws-1&limit=1';

@@ -4,7 +4,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { ROLES } from '../../../src/core/text/roles.ts';
 import { describeApi } from '../../../src/daemon/api/openapi.ts';
-import type { Changed, ChangeOperation, Operation, Scope } from '../../../src/operations/operation.ts';
+import type { ChangeOperation, ChangeResult, Operation, Scope } from '../../../src/operations/operation.ts';
 import { OPERATIONS } from '../../../src/operations/operations.ts';
 import { renderJson } from '../../../src/reports/formats/json.ts';
 import { Context } from '../../../src/wiring/context.ts';
@@ -123,7 +123,11 @@ async function post(world: World, operation: AnyChange, one: ChangeCase, role = 
   return { answer: await again(), ask: again, lines };
 }
 
-async function runChange(world: World, operation: AnyChange, input: Record<string, unknown>): Promise<Changed<object>> {
+async function runChange(
+  world: World,
+  operation: AnyChange,
+  input: Record<string, unknown>,
+): Promise<ChangeResult<object>> {
   const config = await loadConfig({ file: undefined, env: {}, cwd: world.folder });
   const clock = clockThat(() => world.clock.nowMs);
   const logger = createLogger({ level: 'silent' });

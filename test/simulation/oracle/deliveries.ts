@@ -182,12 +182,12 @@ export class DeliveriesOracle {
     for (const [id, { sinceMs }] of this.#waiting) {
       if (underWay.has(id)) continue;
       this.#waiting.delete(id);
-      this.#checkEnded(ledger, id, sinceMs, moment);
+      this.#checkEndedWorkspaces(ledger, id, sinceMs, moment);
     }
     this.#checkOwed(ledger, moment);
   }
 
-  #checkEnded(
+  #checkEndedWorkspaces(
     ledger: LedgerView,
     id: string,
     sinceMs: number,

@@ -22,7 +22,7 @@ import { noteMissingTenant } from '../../shared/missing-tenant.ts';
 import { noteOtherRates } from '../rates.ts';
 import {
   addSheetOptions,
-  chosenFormat,
+  chooseFormat,
   csvStyle,
   LISTING_FORMATS,
   type SheetOptions,
@@ -98,7 +98,7 @@ async function showStatement(
   }
   const [only, another] = formats;
   if (another !== undefined) throw new UsageError('several formats need --each', 'name one format');
-  const format = chosenFormat({ format: only, json }, 'table');
+  const format = chooseFormat({ format: only, json }, 'table');
   noteOtherRates(cli, context);
   const scope = scopeOf(context);
   const { connection } = scope;

@@ -6,9 +6,9 @@ import type { LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
 import {
   type Anchor,
   type AnchorSource,
-  anchorInCheckpoints,
-  anchorInDigest,
-  anchorInLedger,
+  checkAgainstCheckpoints,
+  checkAgainstDigest,
+  checkAgainstLedger,
   judgeStatement,
   type StatementJudgement,
 } from '../../../operations/statements/judge-statement.ts';
@@ -73,7 +73,7 @@ function sourcesOf(cli: CliContext, options: StatementVerifyOptions): AnchorSour
 
 function digestSource(digest: string): AnchorSource {
   const expected = parseDigest(digest, '--digest');
-  return (closeDigest) => anchorInDigest(closeDigest, expected);
+  return (closeDigest) => checkAgainstDigest(closeDigest, expected);
 }
 
 function checkpointSource(cwd: string, file: string, checkpointKey: string | undefined): AnchorSource {
@@ -82,11 +82,11 @@ function checkpointSource(cwd: string, file: string, checkpointKey: string | und
   }
   const key = parseCheckpointKey(checkpointKey);
   const lines = readCheckpoints(cwd, file);
-  return (closeDigest) => anchorInCheckpoints(closeDigest, lines, key);
+  return (closeDigest) => checkAgainstCheckpoints(closeDigest, lines, key);
 }
 
 function ledgerSource(cli: CliContext): AnchorSource {
-  return (closeDigest) => cli.withContext((context) => anchorInLedger(closeDigest, context.reader().connection));
+  return (closeDigest) => cli.withContext((context) => checkAgainstLedger(closeDigest, context.reader().connection));
 }
 
 function anchorWords({ kind, holds, isKnown }: Anchor): string {

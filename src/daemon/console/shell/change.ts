@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { AppError } from '../../../core/errors.ts';
 import { hasRole, type Role } from '../../../core/text/roles.ts';
 import type { InputFile } from '../../../input-files/input-file.ts';
-import { fieldWords } from '../../../operations/field-words.ts';
-import { type Changed, runRead, type Scope, type SlowRead } from '../../../operations/operation.ts';
+import { describeFieldFault } from '../../../operations/field-words.ts';
+import { type ChangeResult, runRead, type Scope, type SlowRead } from '../../../operations/operation.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { fieldsOf, readForm, requireForm } from '../sign-in/form-guard.ts';
@@ -17,7 +17,7 @@ export interface FormChange<Input extends z.ZodObject, Output> {
   name: string;
   role: Role;
   input: Input;
-  run(scope: Scope, input: z.output<Input>): Promise<Changed<Output>>;
+  run(scope: Scope, input: z.output<Input>): Promise<ChangeResult<Output>>;
 }
 
 /** A form that was sent: who sent it, and its fields. */
@@ -30,7 +30,7 @@ export interface SentForm {
   run<Input extends z.ZodObject, Output>(
     operation: FormChange<Input, Output>,
     input: Readonly<Record<string, unknown>>,
-  ): Promise<Changed<Output>>;
+  ): Promise<ChangeResult<Output>>;
   /** Reads a document with these fields as input. Throws `forbidden` if the role does not allow it. */
   read<Input extends z.ZodObject, Output extends object>(
     operation: SlowRead<Input, Output>,
@@ -113,7 +113,7 @@ function parsedInput<Input extends z.ZodObject>(
   fields: Readonly<Record<string, unknown>>,
 ): z.output<Input> {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== undefined));
-  const parsed = schema.safeParse(given, { error: fieldWords });
+  const parsed = schema.safeParse(given, { error: describeFieldFault });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = fieldLabel(String(issue?.path[0] ?? 'The form'));

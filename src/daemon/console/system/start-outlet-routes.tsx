@@ -3,7 +3,7 @@ import { AppError } from '../../../core/errors.ts';
 import { periodAt } from '../../../core/period.ts';
 import { hasRole } from '../../../core/text/roles.ts';
 import type { Scope } from '../../../operations/operation.ts';
-import { chosenOutlet } from '../../../operations/outlets/chosen-outlets.ts';
+import { chooseOutlet } from '../../../operations/outlets/chosen-outlets.ts';
 import { startOutlet } from '../../../operations/outlets/start-outlet.ts';
 import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
@@ -28,7 +28,7 @@ export function addStartOutlet(app: FastifyInstance, pages: ConsolePages): void 
       });
     }
     const name = outletOf(request);
-    const { customer, fromPeriod } = chosenOutlet(context.config, name);
+    const { customer, fromPeriod } = chooseOutlet(context.config, name);
     const from = textOf(request, 'from') ?? fromPeriod ?? '';
     const page = { visit, name, customer, from, openMonth: periodAt(context.clock.now()) };
     const preview = from === '' ? null : await previewOf(scopeOf(request), { name, from });
