@@ -7,7 +7,7 @@ import { requireWorkspace } from '../ledger/journal/unknown-workspace.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alertFeedback, alerts, alertTransitions, silences } from '../ledger/store/schema/alert-tables.ts';
 import { and, desc, eq, gt, isNull, query, sql } from '../ledger/store/schema/drizzle.ts';
-import { evaluateAgain } from './outbox/evaluate-due.ts';
+import { scheduleNewDecisions } from './outbox/evaluate-due.ts';
 import { requireAlerts } from './state/alert-store.ts';
 import type { FeedbackRequest } from './state/feedback.ts';
 
@@ -165,7 +165,7 @@ export function addSilence(connection: LedgerDb, request: SilenceRequest, random
         .insert(silences)
         .values({ ...silence, silenceId, createdAt: isoTime(request.nowMs) })
         .run();
-      evaluateAgain(connection, workspaceKey, request.nowMs);
+      scheduleNewDecisions(connection, workspaceKey, request.nowMs);
       return silenceId;
     })
     .immediate();
@@ -204,7 +204,7 @@ export function endSilence(
           hint: 'list the active ones with `usage-ledger alerts silences`',
         });
       }
-      evaluateAgain(connection, null, nowMs);
+      scheduleNewDecisions(connection, null, nowMs);
     })
     .immediate();
 }

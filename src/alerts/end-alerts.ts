@@ -1,7 +1,7 @@
 import { isoTime } from '../core/clock.ts';
 import type { RetiringWorkspace } from '../ledger/journal/retire-workspace.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
-import { moveDelivery } from './outbox/deliveries.ts';
+import { applyDeliveryEvent } from './outbox/deliveries.ts';
 import type { DeliveryState } from './outbox/delivery-states.ts';
 import { notifyChannels } from './outbox/notify-channels.ts';
 import type { ChannelRoute } from './pipeline/route.ts';
@@ -52,7 +52,7 @@ export function withdrawMessages(connection: LedgerDb, workspaceKey: number | nu
   );
   for (const { isWhole, ...delivery } of underWay.all({ workspaceKey }) as UnderWay[]) {
     // A message that also contains other alerts is composed again, unless a receiver may already have it.
-    moveDelivery(connection, delivery, isWhole === 1 ? 'withdraw' : 'outdated', isoTime(nowMs));
+    applyDeliveryEvent(connection, delivery, isWhole === 1 ? 'withdraw' : 'outdated', isoTime(nowMs));
   }
   connection
     .prepare(

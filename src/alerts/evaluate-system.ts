@@ -4,10 +4,10 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { alerts } from '../ledger/store/schema/alert-tables.ts';
 import { and, eq, isNull, prepared, sql } from '../ledger/store/schema/drizzle.ts';
 import { findWorkspace, upsertWorkspace } from '../ledger/store/subjects.ts';
-import { type EmergencyMessage, recordAlreadySent } from './outbox/emergency.ts';
+import { type EmergencyMessage, recordSentEmergencyMessages } from './outbox/emergency.ts';
 import { notifyChannels } from './outbox/notify-channels.ts';
 import type { NotifyContext } from './pipeline/notify-context.ts';
-import type { Notifying } from './pipeline/route.ts';
+import type { NotifyOptions } from './pipeline/route.ts';
 import { type JobHealth, judgeJob } from './rules/job-failed/detect.ts';
 import type { Observation } from './rules/observation.ts';
 import { judgeFailedRun, type RunFault } from './rules/sync-failed/detect.ts';
@@ -27,7 +27,7 @@ export function evaluateFailure(
   connection: LedgerDb,
   run: ClaimedRun,
   fault: RunFault,
-  notifying: Notifying,
+  notifying: NotifyOptions,
 ): EvaluationResult {
   return raise(connection, judgeFailedRun(fault), { ...run, actor: 'run', ...notifying });
 }
@@ -40,7 +40,7 @@ export function evaluateFailure(
 export function evaluateStale(
   connection: LedgerDb,
   workspaces: readonly StaleCheck[],
-  notifying: Notifying,
+  notifying: NotifyOptions,
 ): EvaluationResult {
   // A workspace without any run is not in the ledger yet, but its alert needs a row.
   const rowOf = (workspaceId: string) =>
@@ -72,7 +72,7 @@ const isFailing = prepared((db) => {
 export function evaluateJob(
   connection: LedgerDb,
   health: JobHealth,
-  notifying: Notifying,
+  notifying: NotifyOptions,
   alreadySent: readonly EmergencyMessage[] = [],
 ): EvaluationResult {
   const seen = judgeJob(health);
@@ -80,7 +80,9 @@ export function evaluateJob(
   const ofLedger = { workspaceKey: null, workspaceId: null, ...BY_TIMER, ...notifying };
   return connection
     .transaction(() =>
-      raise(connection, seen, ofLedger, () => recordAlreadySent(connection, seen, alreadySent, notifying.routes)),
+      raise(connection, seen, ofLedger, () =>
+        recordSentEmergencyMessages(connection, seen, alreadySent, notifying.routes),
+      ),
     )
     .immediate();
 }

@@ -3,9 +3,9 @@ import type { Channel } from '../alerts/channels/channel.ts';
 import { createChannels } from '../alerts/channels/create-channels.ts';
 import type { DeliveryOutcome } from '../alerts/channels/deliver.ts';
 import type { StaleCheck } from '../alerts/evaluate-system.ts';
-import { dueDeliveries, isAnythingDue, nextDueMs } from '../alerts/outbox/due.ts';
+import { findDueDeliveries, isAnythingDue, nextDueMs } from '../alerts/outbox/due.ts';
 import type { EmergencyMessage, EmergencyOutcome } from '../alerts/outbox/emergency.ts';
-import { type ChannelRoute, channelsOf, routesOf } from '../alerts/pipeline/route.ts';
+import { type ChannelRoute, channelsOf, toRoutes } from '../alerts/pipeline/route.ts';
 import type { JobHealth } from '../alerts/rules/job-failed/detect.ts';
 import { secretsOf } from '../config/reading/secrets.ts';
 import type { Config, WorkspaceConfig } from '../config/types.ts';
@@ -110,7 +110,7 @@ export class Context {
     this.version = readVersion();
     this.randomness = overrides.randomness ?? systemRandomness;
     this.#channels = this.#channelsOf(config);
-    this.#routes = routesOf(channelsOf(config), config.http.publicUrl);
+    this.#routes = toRoutes(channelsOf(config), config.http.publicUrl);
     this.#clients = new ServiceClients(this, this.#releasers, overrides.clientOptions);
     let { thread } = overrides;
     const openThreaded = (start: WriterOptions): Promise<Writer> => {
@@ -142,7 +142,7 @@ export class Context {
   /** Replaces the configuration. Runs in progress keep their settings, but use the new API keys. */
   async reconfigure(config: Config): Promise<void> {
     const channels = this.#channelsOf(config);
-    const routes = routesOf(channelsOf(config), config.http.publicUrl);
+    const routes = toRoutes(channelsOf(config), config.http.publicUrl);
     const secrets = [secretsOf(config), ...this.#secrets].slice(0, REMEMBERED_SECRETS);
     const writer = await this.writer();
     await writer.reconfigure({ routes, secrets: secrets.flat(), nowMs: this.clock.now() });
@@ -357,7 +357,7 @@ export class Context {
   /** Lists the notifications to send now, at most `limit` per channel; the one that is due longest comes first. */
   dueDeliveries(limit: number): { notificationId: string; channel: string }[] {
     const channels = [...this.channels.keys()];
-    return dueDeliveries(this.reader().connection, { channels, limit, nowMs: this.clock.now() });
+    return findDueDeliveries(this.reader().connection, { channels, limit, nowMs: this.clock.now() });
   }
 
   /** Returns the milliseconds until the next delivery is due; null when none is scheduled. */

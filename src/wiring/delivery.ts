@@ -1,7 +1,7 @@
 import type { Channel, DeliveryResult } from '../alerts/channels/channel.ts';
 import { type DeliveryOutcome, deliverNotification } from '../alerts/channels/deliver.ts';
 import { testPayload } from '../alerts/messages/test-message.ts';
-import { disabledChannels } from '../alerts/outbox/channel-states.ts';
+import { findDisabledChannels } from '../alerts/outbox/channel-states.ts';
 import { type Clock, isoTime } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
@@ -42,7 +42,7 @@ export async function deliver(
     {
       access: {
         whyDisabled: (name) =>
-          disabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
+          findDisabledChannels(reader.connection).find((channel) => channel.name === name)?.reason ?? null,
         claim: (request) => writer.claimDelivery(request),
         record: (record) => writer.recordAttempt(record),
       },

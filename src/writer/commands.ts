@@ -5,17 +5,17 @@ import type { ChannelReport } from '../alerts/channels/deliver.ts';
 import { endAlerts, withdrawMessages } from '../alerts/end-alerts.ts';
 import { evaluateJob, evaluateStale, type StaleCheck } from '../alerts/evaluate-system.ts';
 import { disableChannel } from '../alerts/outbox/channel-states.ts';
-import { compose } from '../alerts/outbox/compose-due.ts';
+import { composeDueMessages } from '../alerts/outbox/compose-due.ts';
 import {
   type AttemptRecord,
   type ClaimedDelivery,
   claimDelivery,
-  type PrunedDeliveries,
+  type PruneDeliveriesResult,
   pruneDeliveries,
   recordAttempt,
 } from '../alerts/outbox/deliveries.ts';
 import type { EmergencyMessage } from '../alerts/outbox/emergency.ts';
-import { evaluateAgain, evaluateAll } from '../alerts/outbox/evaluate-due.ts';
+import { prepareForChannels, scheduleNewDecisions } from '../alerts/outbox/evaluate-due.ts';
 import { type ReplayReport, type ReplayRequest, replayDead } from '../alerts/outbox/replay.ts';
 import type { ChannelRoute } from '../alerts/pipeline/route.ts';
 import type { JobHealth } from '../alerts/rules/job-failed/detect.ts';
@@ -97,7 +97,7 @@ export const WRITER_COMMANDS = {
   ): EvaluationResult => evaluateJob(connection, health, { routes, nowMs }, alreadySent),
 
   compose: ({ connection, routes }: Session, { nowMs }: { nowMs: number }): number =>
-    compose(connection, { routes, nowMs }),
+    composeDueMessages(connection, { routes, nowMs }),
   claimDelivery: (
     { connection, routes }: Session,
     request: { notificationId: string; nowMs: number },
@@ -130,7 +130,7 @@ export const WRITER_COMMANDS = {
    */
   evaluateAll({ connection, routes }: Session, { nowMs }: { nowMs: number }): void {
     endFaultsOfRemovedChannels(connection, { routes, nowMs });
-    evaluateAll(connection, { routes, nowMs });
+    prepareForChannels(connection, { routes, nowMs });
   },
 
   /**
@@ -145,7 +145,7 @@ export const WRITER_COMMANDS = {
     const { connection, routes } = session;
     if (isDeepStrictEqual(before, routes)) return;
     endFaultsOfRemovedChannels(connection, { routes, nowMs });
-    evaluateAll(connection, { routes, nowMs });
+    prepareForChannels(connection, { routes, nowMs });
   },
 
   closePeriod: (
@@ -218,7 +218,7 @@ export const WRITER_COMMANDS = {
   resumeWorkspace(session: Session, request: ResumeRequest): ActLink & WithCheckpoint {
     const { connection } = session;
     const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
-      evaluateAgain(connection, workspaceKey, request.nowMs),
+      scheduleNewDecisions(connection, workspaceKey, request.nowMs),
     );
     return { ...link, ...recordHead(session, link.seq, link.digest, request.nowMs) };
   },
@@ -250,4 +250,4 @@ function withHeadRecorded(session: Session, event: PeriodEvent, nowMs: number): 
 }
 
 /** The numbers of deleted records, and whether more remain to be deleted. */
-export type PruneResult = PrunedRuns & PrunedDeliveries;
+export type PruneResult = PrunedRuns & PruneDeliveriesResult;

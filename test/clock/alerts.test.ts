@@ -3,8 +3,8 @@ import { addSilence } from '../../src/alerts/actions.ts';
 import { evaluateJob } from '../../src/alerts/evaluate-system.ts';
 import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/forecast/run-moments.ts';
 import { UsageHistory } from '../../src/alerts/forecast/usage-history.ts';
-import { acceptAll } from '../../src/alerts/outbox/accept-all.ts';
-import { summarySlot } from '../../src/alerts/pipeline/route.ts';
+import { simulateDelivery } from '../../src/alerts/outbox/accept-all.ts';
+import { findSummaryTimes } from '../../src/alerts/pipeline/route.ts';
 import { readSilences } from '../../src/alerts/pipeline/silence.ts';
 import type { Judgement } from '../../src/alerts/rules/judgement.ts';
 import { advanceAlert, type LifecycleContext } from '../../src/alerts/state/lifecycle.ts';
@@ -65,7 +65,7 @@ playTable([
       const reportHealth = (detail: string | null, nowMs: number) => {
         const news = { job: 'export', detail } as const;
         const { due } = evaluateJob(connection, news, notifying(connection, nowMs));
-        acceptAll(connection, notifying(connection, nowMs));
+        simulateDelivery(connection, notifying(connection, nowMs));
         return due;
       };
       expect([reportHealth('disk full', wrong), reportHealth(null, wrong + 1)]).toEqual([1, 1]);
@@ -83,7 +83,7 @@ playTable([
       await publish(connection, [usageRecord('acme', 1)], { nowMs: before });
       evaluateJob(connection, { job: 'export', detail: 'x' }, notifying(connection, wrong));
       // As what is not urgent waits for the next hour of the digest.
-      const dueMs = summarySlot({ digestHour: 8, timezone: 'UTC' }, wrong).nextMs;
+      const dueMs = findSummaryTimes({ digestHour: 8, timezone: 'UTC' }, wrong).nextMs;
       connection.prepare("UPDATE alert_notified SET batch = 'digest', due_at = ?").run(isoTime(dueMs));
       const hours = Array.from({ length: 25 }, (_, hour) => right + hour * HOUR_MS);
       expect(hours.flatMap((nowMs) => answerWaiting(connection, 'accepted', nowMs))).toHaveLength(1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { summarySlot } from '../../src/alerts/pipeline/route.ts';
+import { findSummaryTimes } from '../../src/alerts/pipeline/route.ts';
 import { latestTime, timesAfter } from '../../src/core/cron.ts';
 import { ALWAYS, activeUntilMs, isActiveAt } from '../../src/core/time-intervals.ts';
 import { formatLocalTime, isTimeZone, localDay } from '../../src/core/time-zone.ts';
@@ -119,9 +119,9 @@ describe.each(ZONES)('a schedule in $zone', ({ zone, spring, autumn }) => {
         const rule = { cron: '', minutes: [0], hours: [digestHour], weekday: null };
         const expected = slotsByRule(shown, rule).filter((ms) => ms > beginMs);
         const found: number[] = [];
-        for (let { nextMs } = summarySlot({ digestHour, timezone: zone }, beginMs); nextMs <= endMs; ) {
+        for (let { nextMs } = findSummaryTimes({ digestHour, timezone: zone }, beginMs); nextMs <= endMs; ) {
           found.push(nextMs);
-          const slot = summarySlot({ digestHour, timezone: zone }, nextMs);
+          const slot = findSummaryTimes({ digestHour, timezone: zone }, nextMs);
           expect(slot.latestMs).toBe(nextMs);
           nextMs = slot.nextMs;
         }

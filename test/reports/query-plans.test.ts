@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { deadLetters } from '../../src/alerts/outbox/replay.ts';
+import { findDeadLetters } from '../../src/alerts/outbox/replay.ts';
 import { outboxCounts } from '../../src/freshness/workspace-status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
@@ -35,7 +35,7 @@ test('past figures of one period are found without reading other periods', () =>
 
 test.each([
   ['counting what is in the outbox', outboxCounts],
-  ['listing dead letters', deadLetters],
+  ['listing dead letters', findDeadLetters],
 ] as const)('%s reads only the notifications that it is about', (_, query) => {
   const { connection } = openLedger();
   const plan = planOf(connection, query);

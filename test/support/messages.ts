@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
-import { compose } from '../../src/alerts/outbox/compose-due.ts';
+import { composeDueMessages } from '../../src/alerts/outbox/compose-due.ts';
 import { claimDelivery, recordAttempt } from '../../src/alerts/outbox/deliveries.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type DeliveryState } from '../../src/alerts/outbox/delivery-states.ts';
-import { dueDeliveries } from '../../src/alerts/outbox/due.ts';
+import { findDueDeliveries } from '../../src/alerts/outbox/due.ts';
 import { inertJson } from '../../src/core/text/inert-text.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import type { Context } from '../../src/wiring/context.ts';
@@ -137,9 +137,11 @@ export type Answer = Extract<DeliveryEvent, 'accepted' | 'refused' | 'unknown' |
 /** All that is due is made and gets this answer, without any channel; returns what has reached its receiver, or may have. */
 export function answerWaiting(connection: LedgerDb, event: Answer, nowMs: number, delayMs = 1): Message[] {
   const { routes } = notifying(connection, nowMs);
-  compose(connection, { routes, nowMs });
+  composeDueMessages(connection, { routes, nowMs });
   const channels = routes.map(({ channel }) => channel);
-  const due = dueDeliveries(connection, { channels, limit: 1_000, nowMs }).map(({ notificationId }) => notificationId);
+  const due = findDueDeliveries(connection, { channels, limit: 1_000, nowMs }).map(
+    ({ notificationId }) => notificationId,
+  );
   const inHand = messages(connection).filter(({ id }) => due.includes(id));
   const error = event === 'accepted' ? null : 'no';
   for (const { id: notificationId } of inHand) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished } from 'vitest';
-import { unroutedRules } from '../../src/alerts/pipeline/unrouted-rules.ts';
+import { findUnroutedRules } from '../../src/alerts/pipeline/unrouted-rules.ts';
 import type { ChannelConfig } from '../../src/config/channel-types.ts';
 import type { Config, WorkspaceConfig } from '../../src/config/types.ts';
 import { createLogger } from '../../src/core/logger.ts';
@@ -122,7 +122,9 @@ export function applied(outcome: SyncOutcome): Applied {
 }
 
 /** Without any channel nobody hears of anything: that is all that there can be. */
-const POSSIBLE = unroutedRules([], 'ws-1').flatMap(({ severity, rules }) => rules.map((rule) => `${severity} ${rule}`));
+const POSSIBLE = findUnroutedRules([], 'ws-1').flatMap(({ severity, rules }) =>
+  rules.map((rule) => `${severity} ${rule}`),
+);
 
 function checkPayloads(ledgerPath: string): void {
   if (!existsSync(ledgerPath)) return;

@@ -6,12 +6,12 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { migrateInMemory } from '../../ledger/store/schema/migrate.ts';
 import { evaluateRun, type RunAlertSettings } from '../evaluate-run.ts';
 import type { KeptHistory } from '../forecast/usage-history.ts';
-import { acceptAll } from '../outbox/accept-all.ts';
-import { routesOf } from '../pipeline/route.ts';
+import { simulateDelivery } from '../outbox/accept-all.ts';
+import { toRoutes } from '../pipeline/route.ts';
 import type { RecordedHistory, RecordedLink } from './history.ts';
 
 /** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
-const CHANNELS = routesOf([{ type: 'log', name: 'backtest' }]);
+const CHANNELS = toRoutes([{ type: 'log', name: 'backtest' }]);
 
 export interface ReplicaSource {
   ledger: LedgerDb;
@@ -86,7 +86,7 @@ export class Replica {
     kept.forget({ changed: changed.keys(), hasNewRecords: counts.opened > 0 });
     evaluateRun({ ...merged, appliedAt: at, nowMs }, settings, { routes: CHANNELS, kept });
     this.#applied.run({ runKey, at, seq, entries, firstEntryId });
-    acceptAll(connection, { routes: CHANNELS, nowMs });
+    simulateDelivery(connection, { routes: CHANNELS, nowMs });
   }
 
   #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {

@@ -1,9 +1,9 @@
 import type { DeliveryResult } from './channel.ts';
 
-/** Reads the body of a 2xx response from a receiver that reports failures in the body; null: delivered. */
-export type ReadBody = (body: string) => Failure | null;
+/** A function that finds a failure in the body of a 2xx response; null if the message was delivered. */
+export type ResponseBodyReader = (body: string) => Failure | null;
 
-/** A failure that the body reports: either the HTTP status that it amounts to, or the result of the delivery. */
+/** A failure that a body reports, as the HTTP status that it stands for or as the result of the delivery. */
 export type Failure = { reason: string; status: number } | Exclude<DeliveryResult, { outcome: 'delivered' }>;
 
 /** Teams answers 200 even if its endpoint failed; the text contains the endpoint's status, as Microsoft documents. */
@@ -12,8 +12,8 @@ const TEAMS_STATUS = /HTTP error (\d{3})\b/i;
 const THROTTLED = /\b429\b|throttl|too many requests|rate.?limit/i;
 
 /**
- * Reads a response of Teams. A workflow answers 202 with an empty body or one defined by its author. A connector
- * answers 200 with `1` or with a failure as text; only its status is used.
+ * Finds a failure in a response of Teams; null if there is none. A workflow answers 202 with an empty body or one that
+ * its author defined. A connector answers 200 with `1`, or with a failure as text, of which only the status is used.
  */
 export function readTeamsBody(body: string): Failure | null {
   if (TEAMS_FAILURE.test(body)) {
@@ -27,7 +27,7 @@ export function readTeamsBody(body: string): Failure | null {
 }
 
 /** Errors of Slack's incoming webhooks and Web API that are temporary. */
-const SLACK_PASSING: readonly string[] = [
+const SLACK_TEMPORARY: readonly string[] = [
   'rate_limited',
   'ratelimited',
   'message_limit_exceeded',
@@ -57,8 +57,8 @@ const SLACK_REMEDIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a response of Slack: an incoming webhook answers `ok`, the Web API `{"ok":true}`. Any other body did not come
- * from Slack.
+ * Finds a failure in a response of Slack; null if there is none. On success an incoming webhook answers `ok` and the
+ * Web API `{"ok":true}`. A body with neither of these nor an error code did not come from Slack.
  */
 export function readSlackBody(body: string): Failure | null {
   const text = body.trim();
@@ -72,7 +72,7 @@ export function readSlackBody(body: string): Failure | null {
     return { outcome: 'retry', reason, retryAfterMs: null, unknown: true };
   }
   const reason = `HTTP 200, but Slack reports ${code}`;
-  if (SLACK_PASSING.includes(code)) return { outcome: 'retry', reason, retryAfterMs: null, unknown: false };
+  if (SLACK_TEMPORARY.includes(code)) return { outcome: 'retry', reason, retryAfterMs: null, unknown: false };
   const remedy = SLACK_REMEDIES[code];
   if (remedy === undefined) return { outcome: 'rejected', reason };
   return { outcome: 'retry', reason: `${reason}; ${remedy}`, retryAfterMs: null, unknown: false, isDenial: true };

@@ -3,10 +3,10 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alerts } from '../../ledger/store/schema/alert-tables.ts';
 import { and, isNull, query, sql } from '../../ledger/store/schema/drizzle.ts';
 import { evaluateJob } from '../evaluate-system.ts';
-import type { Notifying } from '../pipeline/route.ts';
+import type { NotifyOptions } from '../pipeline/route.ts';
 import { isOpenAlertSql } from '../state/alert-store.ts';
 
-/** Prefix of the cause of an alert about a channel. */
+/** The cause of an alert about a channel is this prefix and the channel's name. */
 const CHANNEL_CAUSE_PREFIX = 'channel:';
 
 /**
@@ -16,14 +16,14 @@ const CHANNEL_CAUSE_PREFIX = 'channel:';
 export function reportChannelHealth(
   connection: LedgerDb,
   { channel, reason }: { channel: string; reason: string | null },
-  notifying: Notifying,
+  notifying: NotifyOptions,
 ): void {
   const detail = reason === null ? null : `${reason.replace(/\.$/, '')}.${undelivered(connection, channel)}`;
   evaluateJob(connection, { job: 'channel', of: channel, detail }, notifying);
 }
 
 /** Ends the alerts about channels that are no longer configured: no delivery would show that they work again. */
-export function endFaultsOfRemovedChannels(connection: LedgerDb, notifying: Notifying): void {
+export function endFaultsOfRemovedChannels(connection: LedgerDb, notifying: NotifyOptions): void {
   const names = notifying.routes.map(({ channel }) => channel);
   const found = query(connection)
     .select({ cause: alerts.cause })

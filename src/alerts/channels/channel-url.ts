@@ -2,10 +2,10 @@ import { AppError } from '../../core/errors.ts';
 import { isHttpsOrLoopback } from '../../net/local-address.ts';
 
 /**
- * The address of a channel, if it may be called: https, or http on this machine, without user and password. Raises
- * `channel_url_refused`. Such an address is often a secret itself, so errors name the channel instead.
+ * Returns the address of a channel. Throws `channel_url_refused` if it may not be called: it must be https, or http on
+ * this machine, without user and password. Such an address is often a secret, so errors name the channel instead.
  */
-export function channelUrl({ name, url }: { name: string; url: string }): URL {
+export function requireChannelUrl({ name, url }: { name: string; url: string }): URL {
   const refuse = (fault: string, hint: string) =>
     new AppError('channel_url_refused', `the url of channel ${JSON.stringify(name)} ${fault}`, { hint });
   const parsed = URL.canParse(url) ? new URL(url) : null;

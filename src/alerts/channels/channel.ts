@@ -8,14 +8,14 @@ export interface ChannelMessage {
 /**
  * The result of one attempt. `reason` and `detail` are for people and never contain secrets or text of the receiver.
  *
- * - `delivered`: the receiver has it; `refused` names the recipients that refused, if there are several.
- * - `retry`: it may work later; `retryAfterMs` is the shortest wait that the receiver requested. `unknown`: the
- *   receiver may have it.
- *   `isDenial`: a permission or quota is missing, and the other channels are notified at once.
- * - `rejected`: the same attempt would fail again; it becomes a dead letter.
+ * - `delivered`: the receiver has the message; `refused` names the recipients that refused, if there are several.
+ * - `retry`: a later attempt may work. `retryAfterMs` is the shortest wait that the receiver requested; null if it
+ *   requested none. `unknown`: the receiver may have the message. `isDenial`: a permission or quota is missing, and the
+ *   other channels are notified at once.
+ * - `rejected`: the same attempt would fail again; the message is given up.
  * - `too_large`: the receiver does not accept this many bytes at once.
  * - `disabled`: the receiver wants no more messages on this channel.
- * - `cancelled`: cut off by the caller's signal; not counted as an attempt.
+ * - `cancelled`: the caller's signal interrupted the attempt, which is not counted.
  */
 export type DeliveryResult =
   | { outcome: 'delivered'; detail: string; refused?: string }
@@ -25,10 +25,10 @@ export type DeliveryResult =
   | { outcome: 'disabled'; reason: string }
   | { outcome: 'cancelled' };
 
-/** A place that notifications are delivered to. */
+/** A receiver of notifications. */
 export interface Channel {
   readonly name: string;
   readonly type: string;
-  /** Makes one attempt. Failures of the receiver or of the way to it are results, not errors. */
+  /** Makes one attempt. Failures of the receiver or of the connection are returned, not thrown. */
   deliver(message: ChannelMessage, options: { signal: AbortSignal }): Promise<DeliveryResult>;
 }

@@ -3,8 +3,8 @@ import type { Channel } from './channel.ts';
 import type { ChannelDeps } from './open-channel.ts';
 
 /**
- * Creates the configured channels by name. Each loads its client with the first message, because most commands send
- * none.
+ * Creates the configured channels, by name. Each loads its client when it sends its first message, because most
+ * commands send none.
  */
 export function createChannels(configs: readonly ChannelConfig[], deps: ChannelDeps): Map<string, Channel> {
   return new Map(configs.map((config) => [config.name, createChannel(config, deps)]));

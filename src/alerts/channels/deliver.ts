@@ -1,10 +1,10 @@
 import type { WallClock } from '../../core/clock.ts';
-import { disabledReason } from '../outbox/channel-states.ts';
+import { describeDisabledChannel } from '../outbox/channel-states.ts';
 import type { AttemptRecord, ClaimedDelivery } from '../outbox/deliveries.ts';
 import { nextAttemptDelayMs } from '../pipeline/backoff.ts';
 import type { Channel, DeliveryResult } from './channel.ts';
 
-/** The other channels are notified after this many failed attempts, about twenty minutes. */
+/** After this many failed attempts, about twenty minutes, the other channels are notified that this one fails. */
 const REPORT_AFTER_ATTEMPTS = 5;
 
 /** A channel's health after an attempt: it works, fails, or is disabled. */
@@ -13,23 +13,25 @@ export interface ChannelReport {
   says: 'works' | 'fails' | 'disabled';
 }
 
-/** Access of a sender to the ledger. All functions except `whyDisabled` run in the writer thread. */
+/** What a sender needs of the ledger. All functions except `whyDisabled` run in the writer thread. */
 export interface DeliveryAccess {
   whyDisabled(channel: string): string | null;
   claim(request: { notificationId: string; nowMs: number }): Promise<ClaimedDelivery | null>;
   record(record: AttemptRecord & { about: ChannelReport | null }): Promise<void>;
 }
 
+/** What a sender needs to deliver messages. */
 export interface DeliveryDeps {
   access: DeliveryAccess;
   channels: ReadonlyMap<string, Channel>;
   clock: WallClock;
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   random: () => number;
   /** Called after each attempt. */
   onAttempt?: (channel: string, outcome: DeliveryResult['outcome']) => void;
 }
 
+/** The state of a message after an attempt. */
 export type DeliveryOutcome =
   /** `refused` names the recipients that refused, if there are several. */
   | { state: 'delivered'; refused?: string }
@@ -41,8 +43,8 @@ export type DeliveryOutcome =
   | { state: 'skipped' };
 
 /**
- * Makes one attempt to deliver a message and records the result. An attempt cut off by the signal is not counted: the
- * message is released, and the signal's reason is thrown.
+ * Makes one attempt to deliver a message and records the result. If the signal interrupts the attempt, it is not
+ * counted, the message is released for the next sender, and the signal's reason is thrown.
  */
 export async function deliverNotification(
   { access, channels, clock, random, onAttempt }: DeliveryDeps,
@@ -73,7 +75,7 @@ async function attemptOnce(
     return { outcome: 'rejected', reason: `channel ${JSON.stringify(name)} is no longer configured` };
   }
   const why = access.whyDisabled(name);
-  if (why !== null) return { outcome: 'rejected', reason: disabledReason(name, why) };
+  if (why !== null) return { outcome: 'rejected', reason: describeDisabledChannel(name, why) };
   return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
 }
 

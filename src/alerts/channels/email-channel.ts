@@ -7,21 +7,21 @@ import { isLoopbackHost } from '../../net/local-address.ts';
 import { OutboundError, UnreachableError, unreachableError } from '../../net/outbound-errors.ts';
 import type { Message } from '../messages/message.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
-import { emailText } from './email-text.ts';
-import { failedRequest } from './post-json.ts';
+import { createEmailText } from './email-text.ts';
+import { toFailedDelivery } from './post-json.ts';
 import { readMessage } from './read-message.ts';
-import { type SmtpRefusal, type SmtpReply, smtpRefusal, smtpReplyOf } from './smtp-refusals.ts';
+import { explainSmtpRefusal, findSmtpReply, type SmtpRefusal, type SmtpReply } from './smtp-refusals.ts';
 
 export interface EmailDeps {
-  /** The system's resolver when absent. */
+  /** Resolves host names; absent: the system's resolver. */
   resolve?: Resolve | undefined;
   clock?: Clock | undefined;
 }
 
 /**
  * Sends each notification to a mail server over SMTP. The Message-ID is the notification's id, so that a mailbox can
- * detect repeats. Without TLS and a verified certificate it sends nothing, except to this machine or if the channel
- * allows it.
+ * detect repeats. Without TLS and a verified certificate the channel sends nothing, except to this machine or if its
+ * configuration allows it.
  */
 export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: EmailDeps): Channel {
   async function deliver(
@@ -34,7 +34,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
       return { outcome: 'rejected', reason: 'the notification id is not valid in a Message-ID' };
     }
     const limit = attemptLimit(deps.clock ?? systemClock, config.timeoutMs, signal);
-    // Loaded with the first mail, because loading it would slow down the start of every command.
+    // The library is loaded with the first mail, because loading it earlier would slow down every command.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport(transportOptions(config, deps, limit.signal));
     try {
@@ -42,7 +42,7 @@ export function createEmailChannel(config: Omit<EmailConfig, 'type'>, deps: Emai
       const { rejectedErrors = [] } = await transport.sendMail({
         from: config.from,
         to: config.to,
-        ...emailText(message),
+        ...createEmailText(message),
         messageId: `<${notificationId}@${senderDomain(config.from)}>`,
         ...(thread === null ? {} : { inReplyTo: thread, references: thread }),
         headers: { 'Auto-Submitted': 'auto-generated' },
@@ -83,7 +83,7 @@ export async function tryMailServer(config: Omit<EmailConfig, 'type'>, deps: Ema
   } catch (error) {
     const reply = replyOf(error);
     if (reply === null) throw mailError(error);
-    const { fault, remedy } = smtpRefusal(reply, config);
+    const { fault, remedy } = explainSmtpRefusal(reply, config);
     throw new UnreachableError(fault, { hint: remedy ?? undefined, neverSent: true });
   } finally {
     limit.release();
@@ -104,7 +104,7 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
     ...(login === null ? {} : { auth: { user: login.user, pass: login.password } }),
     disableFileAccess: true,
     disableUrlAccess: true,
-    // nodemailer would resolve the name again, without the address guard.
+    // Our own socket: nodemailer would resolve the host name again, and might connect to an address that is not allowed.
     getSocket(_options: object, callback: (error: Error | null, socket?: object) => void): void {
       openGuardedSocket({ host, port }, policy, signal).then(
         (connection) => callback(null, { connection }),
@@ -115,20 +115,20 @@ function transportOptions(config: Omit<EmailConfig, 'type'>, deps: EmailDeps, si
 }
 
 /**
- * Converts the error of an attempt into its outcome. It contains codes only, because the server's text may quote the
- * message.
+ * Converts the error of an attempt into the result of the delivery. Its reason contains only codes of the server's
+ * reply, because the text may quote the message.
  */
 function failedMail(
   error: unknown,
   config: Pick<EmailConfig, 'from' | 'to'>,
 ): Extract<DeliveryResult, { reason: string }> {
   const reply = replyOf(error);
-  return reply === null ? failedRequest(mailError(error)) : refusedMail(smtpRefusal(reply, config));
+  return reply === null ? toFailedDelivery(mailError(error)) : refusedMail(explainSmtpRefusal(reply, config));
 }
 
-/** Returns the reply of the mail server that caused an error; null without one, and if the server refused STARTTLS. */
+/** Returns the mail server's reply that an error reports. Null without a reply, and if the server refused STARTTLS. */
 function replyOf(error: unknown): SmtpReply | null {
-  return errorCode(error) === 'ETLS' ? null : smtpReplyOf(error);
+  return errorCode(error) === 'ETLS' ? null : findSmtpReply(error);
 }
 
 /** Converts an error without a reply of the server. nodemailer keeps the socket's error code in `originalCode`. */
@@ -153,17 +153,17 @@ function withWords({ fault, remedy }: SmtpRefusal): string {
   return remedy === null ? fault : `${fault}; ${remedy}`;
 }
 
-/** Some recipients have the message; the others are named, each with its reply. */
+/** Returns a sentence that names the recipients that the mail server refused, each with its status, and the remedy. */
 function refusedRecipients(
   errors: readonly { recipient?: string | undefined }[],
   { from }: Pick<EmailConfig, 'from'>,
 ): string {
   const refusals = errors.map((error) => {
     const { recipient = 'a recipient' } = error;
-    const reply = smtpReplyOf(error);
+    const reply = findSmtpReply(error);
     return {
       name: `${recipient} (${reply === null ? 'no reply' : `SMTP ${reply.status}`})`,
-      remedy: reply === null ? null : smtpRefusal(reply, { from, to: [recipient] }).remedy,
+      remedy: reply === null ? null : explainSmtpRefusal(reply, { from, to: [recipient] }).remedy,
     };
   });
   const fault = `the mail server refuses ${refusals.map(({ name }) => name).join(', ')}`;

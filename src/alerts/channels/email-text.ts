@@ -3,7 +3,7 @@ import { dayBars, legendOf } from '../messages/day-bars.ts';
 import { grouped } from '../messages/facts/names.ts';
 import type { Message } from '../messages/message.ts';
 import { emailHtml } from './email-html.tsx';
-import { clip, tagOf } from './read-message.ts';
+import { clip, messageTag } from './read-message.ts';
 
 const SUBJECT_CHARACTERS = 120;
 
@@ -22,11 +22,12 @@ function clipWords(text: string, most: number): string {
   return cutAtClause(clipped) ?? (space < 0 ? clipped : `${clipped.slice(0, space)} …`);
 }
 
-export function emailText(message: Message): EmailText {
+/** Writes a message as an e-mail. */
+export function createEmailText(message: Message): EmailText {
   const { kind, alert, head, command, links } = message;
   const [title = '', ...lines] = [message.title, ...message.lines].map(withoutDomains);
   const items = message.items.map(withoutDomains);
-  const tag = tagOf(message);
+  const tag = messageTag(message);
   const foot = [
     ...(command === null ? [] : [command]),
     `Sent by usage-ledger (${tag})`,
@@ -54,7 +55,7 @@ function linkLines({ acknowledge, open }: Message['links']): string[] {
   ];
 }
 
-/** Draws both months as bars of characters; empty without daily usage. */
+/** Draws the daily credits of this month and the previous one as bars of characters; empty without daily usage. */
 function textChart(alert: Message['alert']): string {
   const usage = alert?.evidence.daily_usage ?? null;
   if (alert === null || alert.period === null || usage === null) return '';

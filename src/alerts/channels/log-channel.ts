@@ -1,17 +1,17 @@
 import type { Logger } from '../../core/logger.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
-import { type Payload, readPayload, summaryItems } from './read-payload.ts';
+import { alertsOfSummary, type Payload, readPayload } from './read-payload.ts';
 
 /**
- * Writes each notification, and each alert of a digest, as one short line: `error` if critical, `warn` for all others
- * and for ends. `debug` adds the whole notification. Numbers stay exact. Strings are made inert, because log lines are
- * shown on terminals.
+ * Creates a channel that logs each notification, and each alert of a digest, as one line: with level `error` if it is
+ * critical, `warn` if it is not or has ended. The level `debug` adds the whole notification. Numbers stay exact. Strings
+ * are made inert, because log lines are shown on terminals.
  */
 export function createLogChannel(name: string, logger: Logger): Channel {
   const deliver = async ({ notificationId, payload, attempt }: ChannelMessage): Promise<DeliveryResult> => {
     const notification = readPayload(payload);
     if (notification === null) return { outcome: 'rejected', reason: 'the payload is not a JSON object' };
-    const items = summaryItems(notification);
+    const items = alertsOfSummary(notification);
     for (const about of items ?? [notification]) {
       const { alert_id, rule } = about;
       const carrier = items === null ? {} : { daily_summary: notificationId };

@@ -1,28 +1,28 @@
 import type { PagerdutyConfig } from '../../config/channel-types.ts';
 import { stringifyExact } from '../../core/text/exact-json.ts';
 import type { Channel, ChannelMessage, DeliveryResult } from './channel.ts';
-import { channelUrl } from './channel-url.ts';
+import { requireChannelUrl } from './channel-url.ts';
 import { postJson } from './post-json.ts';
 import { clip, readMessage } from './read-message.ts';
-import { groupItems, type Payload, readPayload, summaryItems } from './read-payload.ts';
+import { alertsOfGroup, alertsOfSummary, type Payload, readPayload } from './read-payload.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 const SUMMARY_CHARACTERS = 1024;
 const DETAIL_CHARACTERS = 1000;
 /**
- * The number of partly accepted messages that are remembered, so that the next attempt continues where the last one
+ * Progress is remembered for this many partly accepted messages, so that the next attempt continues where the last one
  * stopped.
  */
-const REMEMBERED = 100;
+const MAX_REMEMBERED_MESSAGES = 100;
 
 /**
- * Sends each alert as an event of PagerDuty's Events API v2, with the alert's id as `dedup_key`. A begin or escalation
- * triggers, an acknowledgement acknowledges, an end resolves. A group or digest becomes one event for each alert, in
- * order; PagerDuty ignores repeated events. An alert that begins with settled figures becomes none. Raises
- * `channel_url_refused`.
+ * Creates a channel that sends each alert as an event of PagerDuty's Events API v2, with the alert's id as `dedup_key`.
+ * An alert that begins or escalates triggers an incident, which its acknowledgement acknowledges and its end resolves. A
+ * group or digest becomes one event for each alert, in order; PagerDuty ignores repeated events. An alert that begins
+ * with settled figures is not sent. Throws `channel_url_refused`.
  */
 export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  const url = channelUrl(config);
+  const url = requireChannelUrl(config);
   const { timeoutMs, allowPrivate, ca, routingKey } = config;
   const { clock, proxy } = deps;
   const policy = { allowPrivate, resolve: deps.resolve };
@@ -44,7 +44,7 @@ export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, de
         result = await postJson({ url, headers: {}, body, policy, timeoutMs: leftMs, ca, proxy, clock, signal });
         if (result.outcome !== 'delivered') return afterSome(result, taken.get(notificationId));
         taken.set(notificationId, (taken.get(notificationId) ?? 0) + 1);
-        if (taken.size > REMEMBERED) taken.delete(taken.keys().next().value ?? '');
+        if (taken.size > MAX_REMEMBERED_MESSAGES) taken.delete(taken.keys().next().value ?? '');
       }
       taken.delete(notificationId);
       return result;
@@ -66,7 +66,7 @@ function pagerdutyEventsOf({ payload, notificationId }: ChannelMessage): object[
     // A test opens an incident and resolves it at once.
     return [event, { event_action: 'resolve', dedup_key: notificationId }];
   }
-  const alerts = groupItems(notification) ?? summaryItems(notification) ?? [notification];
+  const alerts = alertsOfGroup(notification) ?? alertsOfSummary(notification) ?? [notification];
   return alerts
     .filter((alert) => !beganSettled(alert))
     .map((alert) => pagerdutyEventOf(alert, String(alert.alert_id ?? notificationId)));
@@ -83,7 +83,7 @@ function pagerdutyEventOf(alert: Payload, dedupKey: string): object {
   return triggerOf(alert, dedupKey, alert.severity === 'critical' ? 'critical' : 'warning');
 }
 
-/** The title is the summary, which PagerDuty reads aloud; lines and facts are its details. */
+/** Builds an event that triggers. The title is its summary, which PagerDuty reads aloud; lines and facts are details. */
 function triggerOf(alert: Payload, dedupKey: string, severity: 'critical' | 'warning' | 'info'): object {
   const message = readMessage(stringifyExact(alert));
   const { title = 'An alert without a title', lines = [], facts = [], links, command } = message ?? {};

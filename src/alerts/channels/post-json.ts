@@ -3,24 +3,25 @@ import { AddressRefusedError } from '../../net/address-guard.ts';
 import { HttpClient, type HttpClientOptions, type HttpResponse, readStart } from '../../net/http-client.ts';
 import { InvalidHttpRequestError, OutboundError, reasonOf } from '../../net/outbound-errors.ts';
 import { ProxyRefusedError } from '../../net/proxy-refusal.ts';
-import type { Failure, ReadBody } from './accepted-bodies.ts';
+import type { Failure, ResponseBodyReader } from './accepted-bodies.ts';
 import type { DeliveryResult } from './channel.ts';
 
-export interface JsonPost extends Pick<HttpClientOptions, 'policy' | 'ca' | 'proxy' | 'clock'> {
+/** A request with a JSON body, and the limits of its connection. */
+export interface JsonPostRequest extends Pick<HttpClientOptions, 'policy' | 'ca' | 'proxy' | 'clock'> {
   url: URL;
   headers: Record<string, string>;
   body: string;
   timeoutMs: number;
   signal: AbortSignal;
-  /** Reads the body of a 2xx response, for receivers that report failures there. */
-  readBody?: ReadBody | undefined;
+  /** Finds a failure in the body of a 2xx response; absent for receivers that report failures only by status. */
+  readBody?: ResponseBodyReader | undefined;
 }
 
 const MAX_RESPONSE_BYTES = 4096;
 
 /**
- * Posts JSON once and returns the outcome: by the status of the response, and by its body if `readBody` is given. Follows
- * no redirects.
+ * Posts JSON once and returns the result, which the status of the response decides, and its body if `readBody` is
+ * given. Redirects are not followed.
  */
 export async function postJson({
   url,
@@ -29,15 +30,15 @@ export async function postJson({
   signal,
   readBody,
   ...options
-}: JsonPost): Promise<DeliveryResult> {
+}: JsonPostRequest): Promise<DeliveryResult> {
   const client = new HttpClient(options);
   try {
     const allHeaders = { 'content-type': 'application/json', 'user-agent': 'usage-ledger', ...headers };
-    // Notifications are rare: a connection kept since the last one is likely dead when it is needed.
+    // The connection is closed afterwards: notifications are rare, and it would probably be dead at the next one.
     const request = { method: 'POST' as const, url, headers: allHeaders, body, signal, isLast: true };
     return await client.send(request, (response) => deliveryOutcomeOf(response, readBody));
   } catch (error) {
-    return signal.aborted ? { outcome: 'cancelled' } : failedRequest(error);
+    return signal.aborted ? { outcome: 'cancelled' } : toFailedDelivery(error);
   } finally {
     void client.close();
   }
@@ -45,7 +46,7 @@ export async function postJson({
 
 async function deliveryOutcomeOf(
   { status, retryAfterMs, body }: HttpResponse,
-  readBody: ReadBody | undefined,
+  readBody: ResponseBodyReader | undefined,
 ): Promise<DeliveryResult> {
   const result = webhookOutcome(status, retryAfterMs);
   if (readBody !== undefined && result.outcome === 'delivered') {
@@ -66,8 +67,8 @@ function readResult(delivered: DeliveryResult, failure: Failure | null, retryAft
   return 'reason' in meant ? { ...meant, reason } : meant;
 }
 
-/** Converts the error of a request that got no complete response into the outcome of its delivery. */
-export function failedRequest(error: unknown): Extract<DeliveryResult, { reason: string }> {
+/** Converts the error of a request that got no complete response into the result of its delivery. */
+export function toFailedDelivery(error: unknown): Extract<DeliveryResult, { reason: string }> {
   if (!(error instanceof AppError)) throw error;
   const reason = reasonOf(error);
   // The next attempt would fail in the same way until the configuration changes.
@@ -81,10 +82,10 @@ export function failedRequest(error: unknown): Extract<DeliveryResult, { reason:
 /** A receiver may request a longer pause, but a message is never delayed by more than this. */
 const LONGEST_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** Statuses with which a server gives up waiting for the receiver behind it, which may have the message. */
+/** Statuses that a proxy sends when it gives up waiting: the receiver behind it may have the message. */
 const MAY_HAVE_ARRIVED: readonly number[] = [408, 502, 504];
 
-/** Converts the status of a response into the outcome of the delivery. */
+/** Converts the status of a response into the result of the delivery. */
 function webhookOutcome(status: number, retryAfterMs: number | null): DeliveryResult {
   const answer = `HTTP ${status}`;
   if (status >= 200 && status < 300) return { outcome: 'delivered', detail: answer };

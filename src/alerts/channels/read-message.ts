@@ -4,13 +4,13 @@ import type { Facts } from '../messages/facts/facts.ts';
 import { grouped } from '../messages/facts/names.ts';
 import { memberLines } from '../messages/group-sentence.ts';
 import type { Message, MessageKind, MessageText } from '../messages/message.ts';
-import { groupItems, type Payload, type PayloadValue, readPayload, summaryItems } from './read-payload.ts';
+import { alertsOfGroup, alertsOfSummary, type Payload, type PayloadValue, readPayload } from './read-payload.ts';
 
-/** A group lists this many alerts, the largest ones. Its JSON and the page list all of them. */
+/** A message about a group lists at most this many alerts, the largest ones. Its JSON and its page list all of them. */
 const MAX_GROUP_ITEMS = 10;
 /**
- * A daily summary lists this many alerts. It lists more than a group, because it is the only message about most of
- * them.
+ * A daily summary lists at most this many alerts. These are more than in a group, because the summary is the only
+ * message about most of them.
  */
 const MAX_SUMMARY_ITEMS = 100;
 const ITEM_CHARACTERS = 300;
@@ -20,9 +20,9 @@ export function readMessage(payload: string): Message | null {
   const notification = readPayload(payload);
   if (notification === null) return null;
   const text = payloadText(notification);
-  const group = groupItems(notification);
+  const group = alertsOfGroup(notification);
   if (group !== null) return groupMessage(notification, text, group);
-  const items = summaryItems(notification);
+  const items = alertsOfSummary(notification);
   if (items !== null) return dailyMessage(notification, text, items);
   const alert = alertOf(notification);
   return alert === null ? { ...NOTHING_MORE, ...text, kind: 'test' } : alertMessage(notification, text, alert);
@@ -82,11 +82,11 @@ function dailyMessage(notification: Payload, text: MessageText, items: readonly 
 /** Returns the first `most` items, then a line that counts the rest. */
 function shownItems(lines: readonly string[], most: number): string[] {
   const shown = lines.slice(0, most).map((line) => clip(unlinked(line), ITEM_CHARACTERS));
-  return lines.length > most ? [...shown, tailLine(lines.length - most)] : shown;
+  return lines.length > most ? [...shown, moreAlertsLine(lines.length - most)] : shown;
 }
 
-/** Returns the line for alerts that are not listed in the message. */
-export function tailLine(hidden: number): string {
+/** Returns the line that counts the alerts that a message does not list. */
+export function moreAlertsLine(hidden: number): string {
   return `and ${grouped(hidden)} more: see \`usage-ledger alerts list --all\``;
 }
 
@@ -98,8 +98,8 @@ function payloadText({ title, lines, summary }: Payload): MessageText {
 }
 
 /**
- * Returns the notification if it is about one alert; null otherwise. This program wrote the payload, so all fields
- * exist.
+ * Returns the notification if it is about one alert; null otherwise. Its fields are not checked, because this program
+ * wrote the payload.
  */
 function alertOf(notification: Payload): Facts | null {
   const { type, alert_id, evidence } = notification;
@@ -111,7 +111,7 @@ function messageKindOf({ state, severity }: Payload): MessageKind {
   return state === 'resolved' ? 'closed' : severity === 'critical' ? 'critical' : 'warning';
 }
 
-/** Returns the event; null for the beginning and the end of an alert, because the kind already shows these. */
+/** Returns the event to show; null if an alert begins or ends, because the message's kind already shows that. */
 function eventOf({ event }: Payload): Message['event'] {
   const known = NOTIFICATION_EVENTS.find((each) => each === event) ?? null;
   return known === 'opened' || known === 'closed' ? null : known;
@@ -126,8 +126,8 @@ function headWords({ head }: Payload): string | null {
   return `Head of the chain: link ${grouped(BigInt(Number(head.link ?? 0)))}, digest ${unlinked(String(head.digest))}`;
 }
 
-/** Returns the kind and the event as shown in titles: `critical`, `warning, grown`. */
-export function tagOf({ kind, event }: Message): string {
+/** Returns a message's kind and event as shown in titles, such as `critical` or `warning, grown`. */
+export function messageTag({ kind, event }: Message): string {
   return event === null ? kind : `${kind}, ${event}`;
 }
 
@@ -137,7 +137,7 @@ export function clip(text: string, most: number): string {
   return characters.length > most ? `${characters.slice(0, most - 1).join('')}…` : text;
 }
 
-/** Disarms text that mail programs and chats would turn into a link: a tenant's name must not be clickable. */
+/** Breaks up addresses that mail programs and chats turn into links: a tenant's name must not be clickable. */
 function unlinked(text: string): string {
   return text
     .replace(/:(?=\/\/)/g, '[:]')

@@ -1,6 +1,7 @@
 import { parseExact } from '../../core/text/exact-json.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 
+/** A value in the JSON of a stored notification. Whole numbers are bigints. */
 export type PayloadValue =
   | string
   | bigint
@@ -11,6 +12,7 @@ export type PayloadValue =
   | { [name: string]: PayloadValue };
 export type Payload = Record<string, PayloadValue>;
 
+/** Parses a stored notification and makes its strings inert; null if it is not a JSON object. */
 export function readPayload(payload: string): Payload | null {
   try {
     const value = parseExact(payload, inertStrings);
@@ -20,12 +22,13 @@ export function readPayload(payload: string): Payload | null {
   }
 }
 
-/** The alerts of a daily summary, in its order; null for every other notification. */
-export function summaryItems({ type, alerts }: Payload): Payload[] | null {
+/** Returns the alerts of a daily summary, in its order; null for other notifications. */
+export function alertsOfSummary({ type, alerts }: Payload): Payload[] | null {
   return type === 'alert.digest' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }
 
-export function groupItems({ type, alerts }: Payload): Payload[] | null {
+/** Returns the alerts of a group, in its order; null for other notifications. */
+export function alertsOfGroup({ type, alerts }: Payload): Payload[] | null {
   return type === 'alert.group' && Array.isArray(alerts) ? alerts.filter(isRecord) : null;
 }
 

@@ -2,18 +2,18 @@ import type { SlackConfig } from '../../config/channel-types.ts';
 import type { Message, MessageKind } from '../messages/message.ts';
 import { readSlackBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
-import { tagOf, tailLine } from './read-message.ts';
-import { createViewChannel } from './view-channel.ts';
+import { createChatChannel } from './chat-channel.ts';
+import { messageTag, moreAlertsLine } from './read-message.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** Slack's limits in characters, for a header, a section, a button's text and a link. */
+/** Slack's limits in characters: for a header, a section, a button's text and the address of a button. */
 const HEADER_CHARACTERS = 150;
 const SECTION_CHARACTERS = 3000;
 const BUTTON_CHARACTERS = 75;
 const ADDRESS_CHARACTERS = 3000;
 /** Slack's limit in characters for a line of context and for the preview on a phone. */
 const CONTEXT_CHARACTERS = 2000;
-/** Sections for the items of a daily summary. Slack accepts 50 blocks; fewer than eight are used for the rest. */
+/** The most blocks for the alerts of a group or daily summary. Slack accepts 50 blocks; the rest needs at most eight. */
 const ITEM_SECTIONS = 42;
 const COLOURS: Readonly<Record<MessageKind, string>> = {
   critical: '#b00020',
@@ -24,18 +24,18 @@ const COLOURS: Readonly<Record<MessageKind, string>> = {
 };
 
 /**
- * Posts each notification to an incoming webhook of Slack: the title as a header, the rest beside a bar in the colour of
- * its kind. All texts are plain, without markup, links or mentions. An archived or removed channel answers 410 and is
- * disabled like any receiver. Throws `channel_url_refused`.
+ * Creates a channel that posts each notification to an incoming webhook of Slack. The title is a header; the rest has a
+ * bar at its side in the colour of the message's kind. All texts are plain, without markup, links or mentions. If the
+ * Slack channel was archived or removed, Slack answers 410 and this channel is disabled. Throws `channel_url_refused`.
  */
 export function createSlackChannel(config: Omit<SlackConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  return createViewChannel(config, deps, { type: 'slack', bodyOf: slackBody, readBody: readSlackBody });
+  return createChatChannel(config, deps, { type: 'slack', bodyOf: slackBody, readBody: readSlackBody });
 }
 
 /** Builds the body for Slack. `text` is shown in a phone's notification; the blocks are the message. */
 function slackBody(message: Message): object {
   const { title, lines, items, links, command, kind, head } = message;
-  const tag = tagOf(message);
+  const tag = messageTag(message);
   const isCut = escaped(title, SECTION_CHARACTERS).length > HEADER_CHARACTERS;
   const blocks = [
     ...(isCut ? [sectionBlock(title)] : []),
@@ -60,7 +60,7 @@ function sectionBlock(text: string): object {
   return { type: 'section', text: plainText(text, SECTION_CHARACTERS) };
 }
 
-/** Links are buttons: nothing in a text becomes a link. */
+/** Builds the buttons with the message's links. Texts contain no links. */
 function buttons(links: Record<string, string | null>): object[] {
   const elements = Object.entries(links).flatMap(([text, url]) => {
     if (url === null || url.length > ADDRESS_CHARACTERS) return [];
@@ -91,7 +91,7 @@ function itemSections(items: readonly string[]): object[] {
     }
     shown += 1;
   }
-  if (shown < items.length) texts.push(tailLine(items.length - shown));
+  if (shown < items.length) texts.push(moreAlertsLine(items.length - shown));
   return texts.map(sectionBlock);
 }
 
@@ -101,7 +101,7 @@ function plainText(text: string, most: number): object {
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Escapes Slack's three special characters. The limit counts the escaped text; no escape is split. */
+/** Escapes Slack's three special characters and cuts the text to at most `most` escaped characters. */
 function escaped(text: string, most: number): string {
   let out = '';
   for (const character of text) {

@@ -1,4 +1,4 @@
-/** A reply of a mail server that is no success. */
+/** A reply with which a mail server refuses a command. */
 export interface SmtpReply {
   /** The command that was refused, as nodemailer names it: `MAIL FROM`, `RCPT TO`, `DATA`, `AUTH PLAIN`. */
   command: string;
@@ -8,14 +8,15 @@ export interface SmtpReply {
   enhanced: string | null;
 }
 
+/** What a refusal means: the fault in words, the remedy, and how the delivery goes on. */
 export interface SmtpRefusal {
   /** Status and refused item: `SMTP 550: the mail server refused the sender a@example.com`. */
   fault: string;
   /** Null if only the status is known. */
   remedy: string | null;
   /**
-   * `denial`: the operator of the server or the owner of the channel can permit it. `later`: a later attempt may
-   * succeed.
+   * `denial`: refused until the operator of the mail server or of the channel changes a setting. `later`: a later
+   * attempt may succeed. `rejected`: the same message would be refused again.
    */
   kind: 'denial' | 'later' | 'too_large' | 'rejected';
 }
@@ -27,7 +28,7 @@ interface Addresses {
 
 interface RefusalRow {
   command: RegExp;
-  /** Statuses of RFC 5321, 4.2 and RFC 4954, 6; enhanced ones of RFC 3463. */
+  /** Reports whether the row applies. Statuses are those of RFC 5321, 4.2 and RFC 4954, 6, and RFC 3463 if enhanced. */
   when: (reply: SmtpReply) => boolean;
   kind: SmtpRefusal['kind'];
   refused: (addresses: Addresses) => string;
@@ -49,7 +50,7 @@ function bareAddress(text: string): string {
   return /<([^<>]+)>$/.exec(text)?.[1] ?? text;
 }
 
-/** The meanings of replies. The first matching row applies. */
+/** What replies mean. The first row that matches a reply applies. */
 const ROWS: readonly RefusalRow[] = [
   // 523 and 5.3.4 mean that this message is too large, whichever command was answered.
   {
@@ -125,8 +126,8 @@ const ROWS: readonly RefusalRow[] = [
   },
 ];
 
-/** Converts a reply into its meaning for the delivery. */
-export function smtpRefusal(reply: SmtpReply, addresses: Addresses): SmtpRefusal {
+/** Returns what a reply means for the delivery. */
+export function explainSmtpRefusal(reply: SmtpReply, addresses: Addresses): SmtpRefusal {
   const row = ROWS.find(({ command, when }) => command.test(reply.command) && when(reply));
   const status = reply.enhanced === null ? `SMTP ${reply.status}` : `SMTP ${reply.status} ${reply.enhanced}`;
   if (row === undefined) return { fault: status, remedy: null, kind: reply.status >= 500 ? 'rejected' : 'later' };
@@ -135,7 +136,7 @@ export function smtpRefusal(reply: SmtpReply, addresses: Addresses): SmtpRefusal
 }
 
 /** Returns the reply in an error of nodemailer; null if no server has answered. */
-export function smtpReplyOf(error: unknown): SmtpReply | null {
+export function findSmtpReply(error: unknown): SmtpReply | null {
   const {
     command = '',
     responseCode,
@@ -144,7 +145,7 @@ export function smtpReplyOf(error: unknown): SmtpReply | null {
     responseCode?: number;
   };
   if (responseCode === undefined) return null;
-  // Only the code is kept, because the rest of the text may quote the message.
+  // Only the status code is kept, because the rest of the reply may quote the message.
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1] ?? null;
   return { command, status: responseCode, enhanced };
 }

@@ -2,18 +2,18 @@ import type { TeamsConfig } from '../../config/channel-types.ts';
 import type { Message, MessageKind } from '../messages/message.ts';
 import { readTeamsBody } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
-import { tagOf, tailLine } from './read-message.ts';
-import { createViewChannel } from './view-channel.ts';
+import { createChatChannel } from './chat-channel.ts';
+import { messageTag, moreAlertsLine } from './read-message.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
 /**
- * Teams refuses messages above 28,672 bytes but counts more than is sent: 28,897 for a request of 24,453 bytes, and
- * up to half as much again for a message with many elements. So stay well below.
+ * The largest card that is sent. Teams refuses messages above 28,672 bytes but counts more bytes than are sent: 28,897
+ * for a request of 24,453, and up to half as many again if the card has many elements.
  */
 const MAX_CARD_BYTES = 18_000;
-/** Largest size of each text of a card: the title, a line, the command, the chain's head, an address. */
+/** The largest size of each text of a card: the title, a line, the command, the head of the chain, an address. */
 const TEXT_BYTES = 2_000;
-/** Teams throttles more than four requests a second. */
+/** The shortest time between two messages. Teams throttles more than four requests a second. */
 const SPACING_MS = 300;
 const CARD_STYLES: Readonly<Record<MessageKind, string>> = {
   critical: 'attention',
@@ -24,11 +24,12 @@ const CARD_STYLES: Readonly<Record<MessageKind, string>> = {
 };
 
 /**
- * Posts each notification to a workflow of Microsoft Teams ("When a Teams webhook request is received") as an Adaptive Card. Its
- * texts are runs, in which nothing is markup or a link. Raises `channel_url_refused`.
+ * Creates a channel that posts each notification as an Adaptive Card to a workflow of Microsoft Teams ("When a Teams
+ * webhook request is received"). All texts are text runs, in which nothing is read as markup or a link. Throws
+ * `channel_url_refused`.
  */
 export function createTeamsChannel(config: Omit<TeamsConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  return createViewChannel(config, deps, {
+  return createChatChannel(config, deps, {
     type: 'teams',
     bodyOf: teamsBody,
     readBody: readTeamsBody,
@@ -49,7 +50,7 @@ function teamsBody(message: Message): object {
     ...lines.map((line) => block(textRun(clipBytes(line, TEXT_BYTES)))),
   ];
   const last = [
-    block(textRun(tagOf(message), subtle)),
+    block(textRun(messageTag(message), subtle)),
     ...(command === null ? [] : [block(textRun(clipBytes(command, TEXT_BYTES), { ...subtle, fontType: 'Monospace' }))]),
     ...(head === null ? [] : [block(textRun(clipBytes(head, TEXT_BYTES), subtle))]),
   ];
@@ -81,18 +82,18 @@ function clipBytes(text: string, most: number): string {
   return `${out}…`;
 }
 
-/** Returns as many items as fit into the room, then a line that counts the rest. */
+/** Returns as many items as fit into `room` bytes, then a line that counts the rest. */
 function itemBlocks(items: readonly string[], room: number): object[] {
   const all = items.map((item) => block(textRun(item)));
   if (jsonBytesOf(all) <= room) return all;
-  let left = room - jsonBytesOf(block(textRun(tailLine(items.length))));
+  let left = room - jsonBytesOf(block(textRun(moreAlertsLine(items.length))));
   const shown: object[] = [];
   for (const item of all) {
     left -= jsonBytesOf(item) + 1;
     if (left < 0) break;
     shown.push(item);
   }
-  return [...shown, block(textRun(tailLine(items.length - shown.length)))];
+  return [...shown, block(textRun(moreAlertsLine(items.length - shown.length)))];
 }
 
 function jsonBytesOf(value: unknown): number {

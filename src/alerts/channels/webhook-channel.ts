@@ -3,26 +3,27 @@ import type { Clock, WallClock } from '../../core/clock.ts';
 import type { Resolve } from '../../net/address-guard.ts';
 import type { ProxySettings } from '../../net/proxy.ts';
 import type { Channel, ChannelMessage } from './channel.ts';
-import { channelUrl } from './channel-url.ts';
+import { requireChannelUrl } from './channel-url.ts';
 import { postJson } from './post-json.ts';
-import { webhookKey, webhookSignature } from './webhook-signature.ts';
+import { decodeWebhookKey, signWebhook } from './webhook-signature.ts';
 
+/** What channels that use HTTP need of the program. */
 export interface HttpChannelDeps {
   clock: Clock;
-  /** The system's resolver when absent. */
+  /** Resolves host names; absent: the system's resolver. */
   resolve?: Resolve | undefined;
   proxy?: ProxySettings | null | undefined;
 }
 
 /**
- * Posts each notification as JSON with the headers of Standard Webhooks (`webhook-id`, `webhook-timestamp` and, with
- * secrets, `webhook-signature`), signed afresh on every attempt with each secret, so that a receiver may know the new
- * one or the old one. Raises `channel_url_refused` for an address that must not be called and `bad_webhook_secret`, both
- * before anything is sent.
+ * Creates a channel that posts each notification as JSON with the headers of Standard Webhooks: `webhook-id`,
+ * `webhook-timestamp` and, if there are secrets, `webhook-signature`. Each attempt is signed with every secret, so that
+ * the receiver may know the new one or the old one. Throws `channel_url_refused` or `bad_webhook_secret` at once, not
+ * when a message is sent.
  */
 export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: HttpChannelDeps): Channel {
-  const url = channelUrl(config);
-  const keys = config.secrets.map(webhookKey);
+  const url = requireChannelUrl(config);
+  const keys = config.secrets.map(decodeWebhookKey);
   const { timeoutMs, allowPrivate, ca } = config;
   const { clock, proxy } = deps;
   return {
@@ -46,7 +47,7 @@ export function createWebhookChannel(config: Omit<WebhookConfig, 'type'>, deps: 
 function signedHeaders(message: ChannelMessage, keys: readonly Buffer[], clock: WallClock): Record<string, string> {
   const id = message.notificationId;
   const timestampSeconds = Math.floor(clock.now() / 1000);
-  const signatures = keys.map((key) => webhookSignature(key, id, timestampSeconds, message.payload));
+  const signatures = keys.map((key) => signWebhook(key, id, timestampSeconds, message.payload));
   return {
     'webhook-id': id,
     'webhook-timestamp': String(timestampSeconds),

@@ -11,7 +11,8 @@ export interface DisabledChannel {
   reason: string;
 }
 
-export function disabledChannels(connection: LedgerDb): DisabledChannel[] {
+/** Returns the disabled channels, by name. */
+export function findDisabledChannels(connection: LedgerDb): DisabledChannel[] {
   const disabled = query(connection).select().from(channelStates).where(isNotNull(channelStates.disabledAt));
   return disabled
     .orderBy(asc(channelStates.name))
@@ -20,8 +21,8 @@ export function disabledChannels(connection: LedgerDb): DisabledChannel[] {
 }
 
 /**
- * Records that a channel is disabled. Its notifications are given up once they become due. Runs inside the caller's
- * transaction.
+ * Records that a channel is disabled. Each of its notifications is given up when it becomes due. Runs inside the
+ * caller's transaction.
  */
 export function disableChannel(connection: LedgerDb, channel: string, reason: string, nowMs: number): void {
   connection
@@ -32,13 +33,13 @@ export function disableChannel(connection: LedgerDb, channel: string, reason: st
     .run(channel, isoTime(nowMs), reason);
 }
 
-/** Returns why nothing is sent to a disabled channel. */
-export function disabledReason(channel: string, reason: string): string {
+/** Returns the sentence that says that a channel is disabled, and why. */
+export function describeDisabledChannel(channel: string, reason: string): string {
   return `channel ${JSON.stringify(channel)} is disabled (${reason})`;
 }
 
-/** Returns the largest message, in bytes, that a channel accepts according to earlier refusals. */
-export function mostBytesOf(connection: LedgerDb, channel: string): number {
+/** Returns the size, in bytes, of the largest message to send to a channel. Refusals of larger ones have lowered it. */
+export function maxMessageBytes(connection: LedgerDb, channel: string): number {
   const state = query(connection).select().from(channelStates).where(eq(channelStates.name, channel)).get();
   return Math.min(state?.mostBytes ?? MAX_BYTES, MAX_BYTES);
 }

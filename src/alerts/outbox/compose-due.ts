@@ -7,26 +7,26 @@ import { dailySummaries } from '../messages/digest.ts';
 import { groupMessages } from '../messages/group.ts';
 import type { MadeMessage, Rendered } from '../messages/message-parts.ts';
 import { renderPayload } from '../messages/notification.ts';
-import { GROUPED, isOutlier } from '../pipeline/group.ts';
-import { type ChannelRoute, type Notifying, summarySlot } from '../pipeline/route.ts';
+import { GROUPED_EVENTS, isOutlier } from '../pipeline/group.ts';
+import { type ChannelRoute, findSummaryTimes, type NotifyOptions } from '../pipeline/route.ts';
 import { stopsReading } from '../rules/rules.ts';
-import { mostBytesOf } from './channel-states.ts';
-import { moveDelivery, writeDelivery } from './deliveries.ts';
-import { dueMoments } from './due.ts';
-import { evaluateDue } from './evaluate-due.ts';
+import { maxMessageBytes } from './channel-states.ts';
+import { applyDeliveryEvent, writeDelivery } from './deliveries.ts';
+import { toDueParameters } from './due.ts';
+import { decideDueNotifications } from './evaluate-due.ts';
 import type { DueNotification } from './notify-channels.ts';
 
-/** Notifications about at least this many tenants become one message. */
+/** Notifications with the same rule and month become one message if they are about at least this many tenants. */
 const MIN_GROUP_TENANTS = 5;
-/** The same for notifications that were held back for a group. */
+/** The number of tenants from which notifications that waited for a group become one message. */
 const MIN_GATHERED = 2;
-/** The same for workspaces with a system alert. */
+/** The number of workspaces with the same fault from which their system alerts become one message. */
 const MIN_WORKSPACES = 2;
 /**
- * Most messages to compose for a channel at a time, because each should be up to date when it is sent. The parts of
- * one message count once.
+ * At most about this many messages are composed for a channel at a time, because each should be up to date when it is
+ * sent. A group or digest that is split into parts is composed as a whole.
  */
-const MAX_A_CALL = 20;
+const MAX_MESSAGES_A_CALL = 20;
 /** A message that has waited longer than this for its first attempt is composed again. */
 const OUTDATED_MS = 60_000;
 
@@ -37,10 +37,11 @@ interface Member extends Rendered {
 }
 
 /**
- * Decides once more about everything that is due, and writes messages for each channel: single ones, groups and
- * digests. Their bytes are stored and sent unchanged. Returns the number of messages.
+ * Decides again about every notification that is due, then stores the messages to send to each channel: single ones,
+ * groups and digests. The stored bytes are sent unchanged. Returns the number of messages. A channel with messages that
+ * await their first attempt gets no new ones.
  */
-export function compose(connection: LedgerDb, notifying: Notifying): number {
+export function composeDueMessages(connection: LedgerDb, notifying: NotifyOptions): number {
   const { routes, nowMs } = notifying;
   return connection
     .transaction(() => {
@@ -48,7 +49,7 @@ export function compose(connection: LedgerDb, notifying: Notifying): number {
       dropOutdated(connection, nowMs);
       const busy = new Set(busyChannels(connection).all() as string[]);
       const free = routes.filter(({ channel }) => !busy.has(channel));
-      const due = evaluateDue(
+      const due = decideDueNotifications(
         connection,
         notifying,
         free.map(({ channel }) => channel),
@@ -61,7 +62,7 @@ export function compose(connection: LedgerDb, notifying: Notifying): number {
     .immediate();
 }
 
-/** Channels with messages that await their first attempt. */
+/** Selects the channels with messages that await their first attempt. */
 const busyChannels = preparedSql(
   "SELECT DISTINCT channel FROM deliveries WHERE due_at IS NOT NULL AND state = 'fresh'",
   'pluck',
@@ -78,12 +79,12 @@ const restartNotifications = preparedSql(
 );
 
 /**
- * Handles waits that were scheduled by a clock that ran ahead: each starts again now, with its original length. A
- * decision that was to be made later is made now.
+ * Restarts waits that were scheduled while the clock ran ahead. Each begins now, with its original length. Where a
+ * decision, and not a notification, was scheduled, it is made now.
  */
 function restartWaits(connection: LedgerDb, nowMs: number): void {
-  restartDeliveries(connection).run(dueMoments(nowMs));
-  restartNotifications(connection).run(dueMoments(nowMs));
+  restartDeliveries(connection).run(toDueParameters(nowMs));
+  restartNotifications(connection).run(toDueParameters(nowMs));
 }
 
 const outdatedDeliveries = prepared((db) => {
@@ -96,7 +97,7 @@ const outdatedDeliveries = prepared((db) => {
 
 function dropOutdated(connection: LedgerDb, nowMs: number): void {
   for (const delivery of outdatedDeliveries(connection).all({ before: isoTime(nowMs - OUTDATED_MS) })) {
-    moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
+    applyDeliveryEvent(connection, delivery, 'outdated', isoTime(nowMs));
   }
 }
 
@@ -113,15 +114,15 @@ class ChannelComposer {
     this.#route = route;
     this.#nowMs = nowMs;
     this.#at = isoTime(nowMs);
-    this.#mostBytes = mostBytesOf(connection, route.channel);
+    this.#mostBytes = maxMessageBytes(connection, route.channel);
   }
 
-  /** Composes messages for the channel and returns their number. Whatever exceeds MAX_A_CALL stays due. */
+  /** Composes messages for the channel and returns their number. What exceeds MAX_MESSAGES_A_CALL stays due. */
   compose(due: readonly DueNotification[]): number {
     this.#digest(due.filter(({ pending }) => pending.batch === 'digest'));
     const others = due.filter(({ pending }) => pending.batch !== 'digest');
     for (const members of groupsOf(others)) {
-      if (this.#made >= MAX_A_CALL) break;
+      if (this.#made >= MAX_MESSAGES_A_CALL) break;
       const [first] = members;
       if (members.length === 1 && first !== undefined) this.#single(first);
       else this.#group(members);
@@ -151,7 +152,7 @@ class ChannelComposer {
         channel: this.#route.channel,
         timezone: this.#route.timezone,
         // If several digest hours were missed, only the latest one counts.
-        dueAt: isoTime(summarySlot(this.#route, this.#nowMs).latestMs),
+        dueAt: isoTime(findSummaryTimes(this.#route, this.#nowMs).latestMs),
         at: this.#at,
         head: headOfChain(this.#connection),
         mostBytes: this.#mostBytes,
@@ -184,14 +185,14 @@ class ChannelComposer {
 }
 
 /**
- * Groups the due notifications of one channel: the same rule and event for many tenants, or for several workspaces
- * with the same fault, and notifications that were held back for a group. Each alert of a group counts as notified.
- * Outliers are not grouped.
+ * Divides the due notifications of one channel into those that become one message each. A group has the same rule and
+ * event for many tenants, or the same fault in several workspaces. Notifications that waited for a group join it
+ * whatever their event. Outliers are separate. Each alert of a group counts as notified.
  */
 function groupsOf(due: readonly DueNotification[]): DueNotification[][] {
   const gathered = new Set(due.filter(isGathered).map(causeKeyOf));
   const joins = (one: DueNotification): boolean =>
-    gathered.has(causeKeyOf(one)) && (isGathered(one) || GROUPED.includes(one.event));
+    gathered.has(causeKeyOf(one)) && (isGathered(one) || GROUPED_EVENTS.includes(one.event));
   const alike = Map.groupBy(due, (one) => JSON.stringify([causeKeyOf(one), joins(one) || wordOf(one)]));
   return [...alike.values()].flatMap((members) => {
     const [first] = members;

@@ -6,40 +6,45 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveryMembers } from '../../ledger/store/schema/alert-tables.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, eq, inserter, ne, perConnection, preparedSql, query, sql } from '../../ledger/store/schema/drizzle.ts';
-import type { Notifying } from '../pipeline/route.ts';
+import type { NotifyOptions } from '../pipeline/route.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { DELIVERY_TABLE, type DeliveryEvent, type MemberEffect } from './delivery-states.ts';
 
-/** How long a sender may hold a message. Longer than the timeout of any channel. */
+/** How long a sender's claim on a message lasts. It is longer than the timeout of any channel. */
 const CLAIM_MS = 60_000;
 
+/** A message that one sender may send now. */
 export interface ClaimedDelivery {
   notificationId: string;
   channel: string;
   payload: string;
   attempts: number;
+  /** Failed attempts in a row, including those of earlier messages about the same alerts. */
   failures: number;
+  /** The number of alerts in the message. */
   members: number;
   /** When the sender claimed the message, ISO-8601 UTC. A later claim has another time. */
   claimedAt: string;
 }
 
+/** The result of one attempt to send a message. */
 export interface AttemptRecord {
   notificationId: string;
   /**
-   * The claim that the attempt belongs to. If a later sender has claimed the message since, the result is ignored.
-   * Absent: the last claim.
+   * The claim that the attempt belongs to; absent: the last claim. If another sender has claimed the message since, a
+   * result that does not end the message only counts as an attempt.
    */
   claimedAt?: string;
   event: DeliveryEvent;
   /** Time until the message, or a new one about the same alerts, is tried again. */
   delayMs: number;
   error: string | null;
-  /** The size in bytes that the receiver refused as too large. */
+  /** The size of the message, in bytes, if the receiver refused it as too large. */
   tooLarge?: number;
   nowMs: number;
 }
 
+/** An alert in a message, as the message shows it. */
 export interface DeliveryMember {
   alert: Pick<StoredAlert, 'alertKey' | 'episode' | 'level' | 'severity' | 'magnitude'>;
   event: NotificationEvent;
@@ -92,13 +97,13 @@ type KnownDelivery = ClaimedDelivery &
   Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'> & { isDue: number };
 
 /**
- * Claims a due message for a sender. Null if it is not due, has ended, or was never tried and its channel is not
- * configured. The claim of a sender that dies expires, so a message may arrive twice, under the same id, but is never
- * lost.
+ * Claims a due message for a sender. Returns null if it is not due, has ended, or was never tried and its channel is
+ * not configured. The claim of a sender that dies expires and the message is sent again: it may arrive twice, under the
+ * same id, but is never lost.
  */
 export function claimDelivery(
   connection: LedgerDb,
-  { notificationId, routes, nowMs }: Notifying & { notificationId: string },
+  { notificationId, routes, nowMs }: NotifyOptions & { notificationId: string },
 ): ClaimedDelivery | null {
   return connection
     .transaction(() => {
@@ -116,7 +121,7 @@ export function claimDelivery(
     .immediate();
 }
 
-/** Records the result of an attempt. Runs inside the caller's transaction; a late result changes nothing. */
+/** Records the result of an attempt, unless the message has already ended. Runs inside the caller's transaction. */
 export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void {
   const { notificationId, claimedAt, event, delayMs, error, tooLarge, nowMs } = record;
   const now = isoTime(nowMs);
@@ -148,7 +153,7 @@ export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void
   if (event === 'accepted') freeGivenUp(connection, channel, nowMs);
 }
 
-/** Counts consecutive failed attempts. A rejection resets the count; a message that was too large does not count. */
+/** Returns the failed attempts in a row. A rejection resets their number; a message that was too large is not counted. */
 function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): number {
   if (event === 'rejected') return 0;
   const isFailure = event === 'refused' || event === 'unknown' || event === 'exhausted';
@@ -156,10 +161,10 @@ function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): numb
 }
 
 /**
- * Applies an event that no attempt causes to a message. Does nothing if the message's state ignores the event. Runs
- * inside the caller's transaction.
+ * Changes a message's state after an event other than an attempt, if that state does not ignore the event. Runs inside
+ * the caller's transaction.
  */
-export function moveDelivery(
+export function applyDeliveryEvent(
   connection: LedgerDb,
   { deliveryKey, state }: Pick<typeof deliveries.$inferSelect, 'deliveryKey' | 'state'>,
   event: 'outdated' | 'replay' | 'withdraw',
@@ -177,8 +182,8 @@ export function moveDelivery(
 }
 
 /**
- * Keeps only the summary of a message that was not delivered. It is stored as plain text, because the trigger that
- * computes the row's digest would parse JSON.
+ * SQL expression that keeps only the summary of a message that was not delivered. Appending '' makes it plain text: the
+ * trigger that computes the row's digest would parse JSON.
  */
 const onlySentence = sql`json_object('summary', ${deliveries.payload} ->> '$.summary') || ''`;
 
@@ -190,7 +195,7 @@ function update(
   query(connection).update(deliveries).set(set).where(eq(deliveries.deliveryKey, deliveryKey)).run();
 }
 
-/** Lowers the largest message size of a channel; larger messages without an attempt are composed again. */
+/** Lowers the largest message size of a channel. Larger messages that were not tried yet are composed again. */
 function lowerBound(connection: LedgerDb, channel: string, mostBytes: number, now: string): void {
   connection
     .prepare(
@@ -205,14 +210,16 @@ function lowerBound(connection: LedgerDb, channel: string, mostBytes: number, no
     sql`octet_length(${deliveries.payload}) > ${mostBytes}`,
   );
   for (const delivery of query(connection).select().from(deliveries).where(isTooLarge).all()) {
-    moveDelivery(connection, delivery, 'outdated', now);
+    applyDeliveryEvent(connection, delivery, 'outdated', now);
   }
 }
 
 const MESSAGES_A_STEP = 500;
 
-export interface PrunedDeliveries {
+export interface PruneDeliveriesResult {
+  /** The number of deleted messages. */
   notifications: number;
+  /** True if there may be more to delete. */
   more: boolean;
 }
 
@@ -222,14 +229,14 @@ const OLD = `SELECT delivery_key FROM deliveries d WHERE created_at < @before AN
   ORDER BY created_at, delivery_key LIMIT ${MESSAGES_A_STEP}`;
 
 /**
- * Deletes ended messages created before `before` (ISO-8601 UTC). Messages about open alerts and the last notification
- * of each channel are kept.
+ * Deletes up to 500 ended messages created before `before` (ISO-8601 UTC). Keeps messages about open alerts, and what
+ * each channel was last notified of.
  */
-export function pruneDeliveries(connection: LedgerDb, before: string): PrunedDeliveries {
+export function pruneDeliveries(connection: LedgerDb, before: string): PruneDeliveriesResult {
   return connection
     .transaction(() => {
       connection.prepare(`DELETE FROM delivery_members WHERE delivery_key IN (${OLD})`).run({ before });
-      // Messages without members are deleted.
+      // The condition still holds for messages whose members were just deleted.
       const { changes } = connection.prepare(`DELETE FROM deliveries WHERE delivery_key IN (${OLD})`).run({ before });
       return { notifications: changes, more: changes === MESSAGES_A_STEP };
     })
@@ -244,19 +251,20 @@ interface MemberMoment {
   failures: number | null;
 }
 
-/** Makes the channel decide again now. */
+/** SQL assignments that make the next check decide again about the alert on the channel. */
 const DECIDE_NOW = 'due_at = @now, scheduled_at = @now';
 const IS_MEMBER = `(alert_key, channel) IN (SELECT m.alert_key, d.channel FROM delivery_members m
   JOIN deliveries d USING (delivery_key) WHERE m.delivery_key = @deliveryKey)`;
-/** True if the channel's last notification is from this message and no later one repeated it. */
+/** SQL condition: the channel's last notification is from this message, and no later message repeated it. */
 const IS_LAST_NOTIFICATION = `EXISTS (SELECT 1 FROM delivery_members m WHERE m.delivery_key = @deliveryKey
   AND m.alert_key = n.alert_key AND (m.event, m.episode, m.level, m.notified_count) = (n.event, n.episode, n.level, n.notified_count)
   AND NOT EXISTS (SELECT 1 FROM delivery_members later JOIN deliveries d USING (delivery_key)
     WHERE later.alert_key = n.alert_key AND later.revision > m.revision AND d.channel = n.channel AND d.state = 'delivered'))`;
 
 /**
- * `notified`: an end keeps the time of the message before it, because only other messages count for the daily limit.
- * `forgotten`: the message counts as not delivered and the daily limit does not apply, but an end is still sent.
+ * SQL statements for each effect on the alerts of a message. In `notified`, a message about an end leaves the time of
+ * the one before, because ends do not count for the limit of one message a day. In `forgotten`, the message counts as
+ * not delivered: the alert is sent again whenever it was sent last, and its end is still sent.
  */
 const EFFECTS: Record<MemberEffect, readonly string[]> = {
   notified: [
@@ -291,14 +299,14 @@ const statements = perConnection((connection) => {
   return Object.fromEntries(prepared) as Record<MemberEffect, Database.Statement[]>;
 });
 
-/** Applies the effect of a delivery event to the members of its message. Runs inside the caller's transaction. */
+/** Applies the effect of a delivery event to the alerts of the message. Runs inside the caller's transaction. */
 function affectMembers(connection: LedgerDb, effect: MemberEffect, moment: MemberMoment): void {
   for (const statement of statements(connection)[effect]) statement.run(moment);
 }
 
 /**
- * Retries given-up notifications after a channel accepted a message: at once if they failed for three days, after a day
- * if they were rejected. Their messages are closed.
+ * Decides again about given-up notifications after their channel accepted a message: at once about those that failed for
+ * three days, and about rejected ones if they were rejected at least a day ago. The old messages count as refused.
  */
 function freeGivenUp(connection: LedgerDb, channel: string, nowMs: number): void {
   const moment = { channel, now: isoTime(nowMs), before: isoTime(nowMs - DAY_MS) };

@@ -1,15 +1,15 @@
 /**
- * `fresh`: not tried yet. `trying`: the first attempt is in progress. `possible`: the receiver may have it, so it keeps
- * its id and bytes, and nothing newer about its members is sent. `refused`: the receiver does not have it, and its
- * members are decided again. `dead`: given up.
+ * The state of a message. `fresh`: not tried yet. `trying`: the first attempt is in progress. `possible`: the receiver
+ * may have the message, so it is retried with the same id and bytes, and nothing newer about its alerts is sent.
+ * `refused`: the receiver does not have the message, and its alerts are decided again. `dead`: given up.
  */
 export type DeliveryState = 'fresh' | 'trying' | 'possible' | 'delivered' | 'refused' | 'dead';
 
 /**
- * `claim`: a sender takes it. `accepted`, `refused` (certainly not delivered), `unknown`, `rejected` (the same would be
- * refused again): result of an attempt. `exhausted`: failed for three days. `cut_off`: the attempt was interrupted.
- * `outdated`: waited too long for its first attempt. `replay`: a person wants another attempt. `withdraw`: another
- * ledger sends it.
+ * An event of a message. `claim`: a sender takes it. Results of an attempt: `accepted`, `refused` (certainly not
+ * delivered), `unknown`, `rejected` (the same message would be refused again), `exhausted` (failed for three days) and
+ * `cut_off` (the attempt was interrupted). `outdated`: the message must be composed again before its first attempt.
+ * `replay`: a person wants another attempt. `withdraw`: another ledger sends the notification.
  */
 export type DeliveryEvent =
   | 'claim'
@@ -24,22 +24,26 @@ export type DeliveryEvent =
   | 'withdraw';
 
 /**
- * The effect on a message's members. `notified`: the channel has been notified. `freed`: decide again. `given_up`: do
- * not try again. `forgotten`: the channel counts as not notified by this message. `dropped`: the notification is no
- * longer pending.
+ * The effect of an event on the alerts of a message. `notified`: the channel has been notified of them. `freed`: decide
+ * again about them. `given_up`: do not try again. `forgotten`: the message counts as not delivered. `dropped`: their
+ * notifications are no longer pending.
  */
 export type MemberEffect = 'notified' | 'freed' | 'given_up' | 'forgotten' | 'dropped';
 
-export interface Next {
+/** The state of a message after an event, and the effect on its alerts if the message has ended. */
+export interface NextDeliveryState {
   state: DeliveryState;
   members?: MemberEffect;
 }
 
-const STAYS_POSSIBLE: Next = { state: 'possible' };
-const DELIVERED: Next = { state: 'delivered', members: 'notified' };
-const WITHDRAWN: Next = { state: 'refused', members: 'dropped' };
-/** Another ledger continues. The receiver may have the message, so it gets the end if this ledger is used again. */
-const TAKEN_BACK: Next = { state: 'refused', members: 'notified' };
+const STAYS_POSSIBLE: NextDeliveryState = { state: 'possible' };
+const DELIVERED: NextDeliveryState = { state: 'delivered', members: 'notified' };
+const WITHDRAWN: NextDeliveryState = { state: 'refused', members: 'dropped' };
+/**
+ * Another ledger continues and the receiver may have the message. It counts as notified, so that the receiver gets the
+ * end of the alert if this ledger is used again.
+ */
+const TAKEN_BACK: NextDeliveryState = { state: 'refused', members: 'notified' };
 
 /** A message that has ended ignores all events. */
 const OVER: Record<DeliveryEvent, null> = {
@@ -55,8 +59,8 @@ const OVER: Record<DeliveryEvent, null> = {
   withdraw: null,
 };
 
-/** The next state for each state and event; null: no change. */
-export const DELIVERY_TABLE: Record<DeliveryState, Record<DeliveryEvent, Next | null>> = {
+/** The next state of a message for each state and event; null: the event changes nothing. */
+export const DELIVERY_TABLE: Record<DeliveryState, Record<DeliveryEvent, NextDeliveryState | null>> = {
   fresh: {
     claim: { state: 'trying' },
     accepted: null,

@@ -4,25 +4,29 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 
 /**
- * Channel name of the row for all channels without a row of their own: the alert's baseline. Its `due_at` makes every
- * channel decide again.
+ * Channel name of an alert's row for all channels. For channels without a row of their own, it has what the first sync
+ * found. Its `due_at` makes every channel decide again.
  */
 export const ALL_CHANNELS = '*';
 
 /**
- * SQL condition for due rows. Rows scheduled by a clock that ran ahead count as due. `@at` is now; `@latest` is the
- * latest time that a correct clock can have written.
+ * SQL condition for rows that are due. A row that was scheduled while the clock ran ahead is due too. `@at` is now;
+ * `@latest` is the latest time that a correct clock can have written.
  */
 export const IS_DUE = '(due_at <= @at OR scheduled_at > @latest)';
 
-export function dueMoments(nowMs: number): { at: string; latest: string } {
+/** Returns the parameters of `IS_DUE`. */
+export function toDueParameters(nowMs: number): { at: string; latest: string } {
   return { at: isoTime(nowMs), latest: isoTime(nowMs + CLOCK_SLACK_MS) };
 }
 
+/** Reports whether a notification for one of the channels, or any message that was not tried yet, is due. */
 export function isAnythingDue(connection: LedgerDb, channels: readonly string[], nowMs: number): boolean {
   return (
-    selectAnyDue(connection).get({ channels: JSON.stringify([...channels, ALL_CHANNELS]), ...dueMoments(nowMs) }) !==
-    undefined
+    selectAnyDue(connection).get({
+      channels: JSON.stringify([...channels, ALL_CHANNELS]),
+      ...toDueParameters(nowMs),
+    }) !== undefined
   );
 }
 
@@ -37,14 +41,14 @@ const selectDue = preparedSql(`SELECT notification_id AS notificationId, channel
      WHERE place <= @limit ORDER BY due_at, delivery_key`);
 
 /**
- * Returns the messages to try now: those for these channels, and those for other channels with an unknown outcome. At
- * most `limit` for each channel, longest due first.
+ * Returns the messages to try now: those for these channels, and those for other channels that were tried before, whose
+ * outcome is unknown. At most `limit` for each channel, those due longest first.
  */
-export function dueDeliveries(
+export function findDueDeliveries(
   connection: LedgerDb,
   { channels, limit, nowMs }: { channels: readonly string[]; limit: number; nowMs: number },
 ): { notificationId: string; channel: string }[] {
-  const request = { channels: JSON.stringify(channels), limit, ...dueMoments(nowMs) };
+  const request = { channels: JSON.stringify(channels), limit, ...toDueParameters(nowMs) };
   return selectDue(connection).all(request) as { notificationId: string; channel: string }[];
 }
 

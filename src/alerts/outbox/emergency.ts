@@ -2,14 +2,14 @@ import { isoTime } from '../../core/clock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type ComposedAlert, MessageComposer } from '../messages/compose.ts';
 import { renderPayload } from '../messages/notification.ts';
-import { type ChannelRoute, takes } from '../pipeline/route.ts';
+import { type ChannelRoute, routeTakes } from '../pipeline/route.ts';
 import { type JobHealth, judgeJob } from '../rules/job-failed/detect.ts';
 import { requireAlert, type StoredAlert, systemAlertId } from '../state/alert-store.ts';
 import { claimDelivery, recordAttempt, writeDelivery } from './deliveries.ts';
 
 /**
- * A message about a fault that keeps the ledger from being written. It is recorded once the ledger can be written
- * again.
+ * A message about a fault because of which the ledger cannot be written, such as a full disk. The ledger records it
+ * when it can be written again.
  */
 export interface EmergencyMessage {
   channel: string;
@@ -17,17 +17,17 @@ export interface EmergencyMessage {
   payload: string;
   revision: number;
   createdAt: string;
-  /** True once the channel may have the message, whatever happened in later attempts. */
+  /** True after an attempt with an unknown outcome: the channel may have the message, even if later attempts failed. */
   isPossible: boolean;
 }
 
 /**
- * `refused`: certainly not delivered, so it is sent again. `unknown`: the channel may have it, so the same bytes are
- * sent again.
+ * The result of an attempt to send an emergency message. `refused`: the channel certainly does not have it. `unknown`:
+ * the channel may have it.
  */
 export type EmergencyOutcome = 'accepted' | 'unknown' | 'refused';
 
-/** Composes the messages about a failed job for each channel while the ledger can only be read. */
+/** Composes the message about a failed job for each channel that takes it. The ledger is only read. */
 export function composeEmergency(
   connection: LedgerDb,
   routes: readonly ChannelRoute[],
@@ -38,11 +38,11 @@ export function composeEmergency(
   const nobody = { workspaceKey: null, workspaceId: null, runKey: null, runId: null };
   const composer = new MessageComposer({ connection, ...nobody, actor: 'timer', seeding: false, at, nowMs });
   const alert = emergencyAlert(connection, { job, detail }, at);
-  // Computed like revisions in the ledger.
+  // The revision is the time in seconds, like that of messages that the ledger composes.
   const revision = Math.floor(nowMs / 1000);
   const evidence = composer.evidence(alert, { tenantId: null, planned: [] });
   return routes
-    .filter((route) => takes(route, { ...alert, workspaceId: null, tenantId: null }))
+    .filter((route) => routeTakes(route, { ...alert, workspaceId: null, tenantId: null }))
     .map((route) => {
       const place = { route, event: 'opened' as const, revision, notifiedCount: 0 };
       const notification = composer.message(alert, { tenantId: null, evidence }, place);
@@ -53,7 +53,7 @@ export function composeEmergency(
     });
 }
 
-/** Returns the alert as it will be stored later. */
+/** Returns the alert as the ledger will store it when it can be written again. */
 function emergencyAlert(connection: LedgerDb, health: Pick<JobHealth, 'job' | 'detail'>, at: string): ComposedAlert {
   const { rule, cause, judgement, detail } = judgeJob(health);
   if (judgement.verdict !== 'holds') throw new Error('only a failed job has a message');
@@ -80,10 +80,10 @@ function emergencyAlert(connection: LedgerDb, health: Pick<JobHealth, 'job' | 'd
 }
 
 /**
- * Records the messages that channels received before the ledger could be written. Uncertain ones are tried again
- * unchanged. Runs inside the caller's transaction.
+ * Records the messages that channels received, or may have received, while the ledger could not be written. Those with
+ * an unknown outcome are tried again unchanged. Runs inside the caller's transaction.
  */
-export function recordAlreadySent(
+export function recordSentEmergencyMessages(
   connection: LedgerDb,
   { rule, cause }: { rule: StoredAlert['rule']; cause: string },
   alreadySent: readonly EmergencyMessage[],

@@ -8,24 +8,24 @@ import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { and, asc, eq, notInArray, query, type SQL, sql } from '../../ledger/store/schema/drizzle.ts';
 import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import type { NotifyContext } from '../pipeline/notify-context.ts';
-import type { Notifying } from '../pipeline/route.ts';
+import type { NotifyOptions } from '../pipeline/route.ts';
 import { AlertBook } from '../state/alert-book.ts';
-import { moveDelivery } from './deliveries.ts';
-import { ALL_CHANNELS, dueMoments } from './due.ts';
+import { applyDeliveryEvent } from './deliveries.ts';
+import { ALL_CHANNELS, toDueParameters } from './due.ts';
 import type { DueNotification } from './notify-channels.ts';
-import { notificationsDue } from './notify-channels.ts';
+import { decideSelected } from './notify-channels.ts';
 
-/** Decides about all alerts for which something is due on these channels. Returns the notifications to send now. */
-export function evaluateDue(
+/** Decides again about all alerts with a due decision or notification on these channels. Returns what to send now. */
+export function decideDueNotifications(
   connection: LedgerDb,
-  notifying: Notifying,
+  notifying: NotifyOptions,
   channels: readonly string[],
 ): DueNotification[] {
-  const { at, latest } = dueMoments(notifying.nowMs);
+  const { at, latest } = toDueParameters(notifying.nowMs);
   const keys = sql`(SELECT alert_key FROM alert_notified
     WHERE due_at IS NOT NULL AND (due_at <= ${at} OR scheduled_at > ${latest}) AND channel IN (SELECT value FROM json_each(${JSON.stringify([...channels, ALL_CHANNELS])})))`;
   const due = booksOf(connection, sql`${alerts.alertKey} IN ${keys}`, notifying).flatMap((book) =>
-    notificationsDue(book, keys),
+    decideSelected(book, keys),
   );
   connection
     .prepare('UPDATE alert_notified SET due_at = NULL, scheduled_at = NULL WHERE channel = ? AND due_at IS NOT NULL')
@@ -34,11 +34,11 @@ export function evaluateDue(
 }
 
 /**
- * Makes every channel decide again about the open alerts of a workspace, or of all workspaces (null), at the next
- * check. Called after a person's action and after a change of channels. A workspace that is being resumed still
- * counts as retired.
+ * Schedules a new decision, by every channel, about the open alerts of a workspace, or of all workspaces (null). It is
+ * made at the next check. Called after a person's action and after a change of channels. Retired workspaces are not
+ * left out, because a workspace that is being resumed still counts as retired.
  */
-export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
+export function scheduleNewDecisions(connection: LedgerDb, workspaceKey: number | null, nowMs: number): void {
   connection
     .prepare(
       `INSERT INTO alert_notified (alert_key, channel, due_at, scheduled_at)
@@ -52,16 +52,16 @@ export function evaluateAgain(connection: LedgerDb, workspaceKey: number | null,
 }
 
 /**
- * Prepares the notifications for a daemon that starts, because its channels may differ from those before. Pending
- * notifications of removed channels are dropped.
+ * Prepares the notifications for the configured channels, which may differ from those before. Every channel decides
+ * again; pending notifications of removed channels are dropped.
  */
-export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying): void {
+export function prepareForChannels(connection: LedgerDb, { routes, nowMs }: NotifyOptions): void {
   connection
     .transaction(() => {
       const names = routes.map(({ channel }) => channel);
       const isForeign = and(eq(deliveries.state, 'fresh'), notInArray(deliveries.channel, names));
       for (const delivery of query(connection).select().from(deliveries).where(isForeign).all()) {
-        moveDelivery(connection, delivery, 'outdated', isoTime(nowMs));
+        applyDeliveryEvent(connection, delivery, 'outdated', isoTime(nowMs));
       }
       connection
         .prepare(
@@ -70,7 +70,7 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
              AND channel <> '${ALL_CHANNELS}' AND channel NOT IN (SELECT value FROM json_each(?))`,
         )
         .run(JSON.stringify(names));
-      evaluateAgain(connection, null, nowMs);
+      scheduleNewDecisions(connection, null, nowMs);
     })
     .immediate();
 }
@@ -79,7 +79,7 @@ export function evaluateAll(connection: LedgerDb, { routes, nowMs }: Notifying):
  * Creates an alert book for each workspace with alerts that fit a condition, except workspaces that another ledger
  * reads.
  */
-function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: Notifying): AlertBook<NotifyContext>[] {
+function booksOf(connection: LedgerDb, isInPeriods: SQL, { routes, nowMs }: NotifyOptions): AlertBook<NotifyContext>[] {
   return query(connection)
     .selectDistinct({ workspaceKey: alerts.workspaceKey, workspaceId: workspaces.workspaceId })
     .from(alerts)

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** A channel that refused its latest message for at least one recipient. */
+/** A channel whose latest message failed, for at least one recipient. */
 export interface FailingChannel {
   name: string;
   /** The fault and its remedy, from the last attempt. */
@@ -10,10 +10,10 @@ export interface FailingChannel {
 }
 
 /**
- * Returns the channels, among those named, that fail at present: no message has arrived since the failure. Messages
- * that were given up are not counted.
+ * Returns the channels, among those named, whose latest message failed. A channel whose latest message was given up is
+ * left out.
  */
-export function failingChannels(connection: Database.Database, names: readonly string[]): FailingChannel[] {
+export function findFailingChannels(connection: Database.Database, names: readonly string[]): FailingChannel[] {
   const latest = connection.prepare(
     `SELECT last_error AS reason, state FROM deliveries WHERE channel = ? AND attempts > 0
      ORDER BY delivery_key DESC LIMIT 1`,

@@ -7,19 +7,19 @@ import { renderEvidence } from '../messages/evidence.ts';
 import type { Evidence, Notification } from '../messages/facts/facts.ts';
 import type { CurrentAlert } from '../pipeline/decide.ts';
 import { GroupWait } from '../pipeline/group.ts';
-import { createInhibition, type Inhibition } from '../pipeline/inhibit.ts';
+import { createInhibitorFinder, type InhibitorFinder } from '../pipeline/inhibit.ts';
 import type { NotifyContext } from '../pipeline/notify-context.ts';
 import { type PipelineAlert, runPipeline } from '../pipeline/pipeline.ts';
-import { type ChannelRoute, takes } from '../pipeline/route.ts';
+import { type ChannelRoute, routeTakes } from '../pipeline/route.ts';
 import type { PendingNotification } from '../pipeline/schedule.ts';
-import { readSilences, type Silences } from '../pipeline/silence.ts';
+import { readSilences, type SilenceMatcher } from '../pipeline/silence.ts';
 import { isFinal, isSystemRule, usageKind } from '../rules/rules.ts';
 import { type AlertBook, isOpen } from '../state/alert-book.ts';
 import { type AlertChange, type EvaluationResult, NOTIFIABLE_CHANGES } from '../state/alert-change.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { countTenantsWithAlert, type TenantCounts } from '../state/bulk-pending.ts';
 import type { AlertChangeKind } from '../state/lifecycle.ts';
-import { type NotificationLog, readNotificationLog, writeBaseline, writePending } from './pending.ts';
+import { type NotificationLog, readNotificationLog, writeBaseline, writePendingNotification } from './pending.ts';
 
 /** A notification to send to one channel now. */
 export interface DueNotification {
@@ -29,7 +29,7 @@ export interface DueNotification {
   notifiedCount: number;
   pending: PendingNotification;
   revision: number;
-  /** True if it was not pending before this evaluation. */
+  /** True if the notification was not pending before this evaluation. */
   isNew: boolean;
   workspaceKey: number | null;
   compose(revision: number): Notification;
@@ -37,25 +37,28 @@ export interface DueNotification {
   countTenants(): TenantCounts;
 }
 
-/** The decisions about one alert for all channels. */
+/** What was decided about one alert, over all channels. */
 interface AlertOutcome {
   /** Events that became pending for a channel. */
   events: NotificationEvent[];
-  /** The highest number of growth notifications of a channel. */
+  /** The number of growth notifications on the channel that got most. */
   notifiedCount: number;
-  /** Why no channel is notified; null: one is, or a delivery is in progress. */
+  /** Why no channel is notified; null if one is, or if a delivery is in progress. */
   reason: string | null;
   evidence: string | null;
 }
 
-/** Runs the pipeline for all alerts of a book; stores the pending notifications and the transitions of the evaluation. */
+/**
+ * Decides for all alerts of an evaluation which channels are notified. Stores their pending notifications and the
+ * evaluation's state changes.
+ */
 export function notifyChannels(book: AlertBook<NotifyContext>): EvaluationResult {
   const { changes, due } = evaluate(book);
   return { changes, due: due.filter(({ isNew }) => isNew).length };
 }
 
-/** Runs the pipeline for the alerts selected by `only`. Returns the notifications that are due now. */
-export function notificationsDue(book: AlertBook<NotifyContext>, only: SQL): readonly DueNotification[] {
+/** Decides again about the alerts that `only` selects. Returns the notifications that are due now. */
+export function decideSelected(book: AlertBook<NotifyContext>, only: SQL): readonly DueNotification[] {
   return evaluate(book, only).due;
 }
 
@@ -73,7 +76,7 @@ function evaluate(
   const notifier = new Notifier(book, {
     log,
     silences: readSilences(connection, workspaceKey, nowMs),
-    inhibition: createInhibition(inhibiting),
+    inhibition: createInhibitorFinder(inhibiting),
   });
   const outcomes = new Map<number, AlertOutcome>();
   for (const alert of alerts) {
@@ -106,8 +109,8 @@ function silentReason(change: AlertChangeKind, outcome: AlertOutcome | undefined
 
 interface Sources {
   log: NotificationLog;
-  silences: Silences;
-  inhibition: Inhibition;
+  silences: SilenceMatcher;
+  inhibition: InhibitorFinder;
 }
 
 const beginsAndEnds = prepared((db) => {
@@ -146,7 +149,7 @@ class Notifier {
         continue;
       }
       const { decision, pending } = runPipeline(subject, { route, last, before }, steps);
-      writePending(connection, { alertKey, channel }, before, pending);
+      writePendingNotification(connection, { alertKey, channel }, before, pending);
       if (decision.event === null) {
         suppressed.push(decision.reason);
         continue;
@@ -206,7 +209,7 @@ class Notifier {
       const { last } = this.#sources.log.of(alert.alertKey, route.channel);
       if (last?.event === 'baseline' || (silence !== null && last?.open !== true)) return false;
     }
-    return takes(route, { ...alert, workspaceId: this.#book.context.workspaceId, tenantId });
+    return routeTakes(route, { ...alert, workspaceId: this.#book.context.workspaceId, tenantId });
   }
 
   #subject(alert: StoredAlert): NotifiedSubject {

@@ -2,18 +2,18 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { alertNotified } from '../../ledger/store/schema/alert-tables.ts';
 import { placeholders, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import type { LastNotification } from '../pipeline/decide.ts';
-import { NOTHING_PENDING, type PendingNotification } from '../pipeline/schedule.ts';
+import { NO_PENDING_NOTIFICATION, type PendingNotification } from '../pipeline/schedule.ts';
 import { ALL_CHANNELS } from './due.ts';
 
 type NotifiedRow = typeof alertNotified.$inferSelect;
 
-/** The notifications of one alert on one channel. */
+/** The last and the pending notification of one alert on one channel. */
 export interface ChannelNotification {
-  /** Null: the channel was not notified of the alert. */
+  /** The channel's last notification of the alert; null if there was none. */
   last: LastNotification | null;
   pending: PendingNotification;
   revision: number;
-  /** The delivery in progress; null: none. */
+  /** The message about the alert that is being delivered; null if there is none. */
   deliveryKey: number | null;
 }
 
@@ -24,9 +24,10 @@ const rowsOfAlerts = prepared((db) =>
     .where(sql`${alertNotified.alertKey} IN (SELECT value FROM json_each(${sql.placeholder('alertKeys')}) each)`),
 );
 
+/** The notifications of alerts on all channels. */
 export interface NotificationLog {
   of(alertKey: number, channel: string): ChannelNotification;
-  /** Reports whether a channel has an open notification of the alert, or a decision about it is due. */
+  /** Reports whether a channel was notified of the alert but not of its end, or a decision or notification is scheduled. */
   isActive(alertKey: number): boolean;
 }
 
@@ -43,7 +44,7 @@ export function readNotificationLog(connection: LedgerDb, alertKeys: readonly nu
       const last = row === undefined || row.event === null ? rows.find((one) => one.channel === ALL_CHANNELS) : row;
       return {
         last: last === undefined ? null : toLastNotification(last),
-        pending: row ?? NOTHING_PENDING,
+        pending: row ?? NO_PENDING_NOTIFICATION,
         revision: row?.revision ?? 0,
         deliveryKey: row?.deliveryKey ?? null,
       };
@@ -89,7 +90,7 @@ const upsertPending = prepared((db) =>
 );
 
 /** Writes a channel's pending notification if it changed. */
-export function writePending(
+export function writePendingNotification(
   connection: LedgerDb,
   { alertKey, channel }: { alertKey: number; channel: string },
   before: PendingNotification,
@@ -99,7 +100,10 @@ export function writePending(
   upsertPending(connection).run({ ...pending, alertKey, channel });
 }
 
-/** Records an alert as the baseline of every channel: later changes are compared with it, and it is not sent itself. */
+/**
+ * Records an alert as found by the first sync. Channels are not notified of it, and compare its later changes with this
+ * state.
+ */
 export function writeBaseline(connection: LedgerDb, alertKey: number): void {
   connection.prepare(`${BASELINE} AND a.alert_key = ? ON CONFLICT DO NOTHING`).run(alertKey);
 }

@@ -4,9 +4,9 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { deliveries } from '../../ledger/store/schema/delivery-tables.ts';
 import { asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
-import type { Notifying } from '../pipeline/route.ts';
-import { moveDelivery } from './deliveries.ts';
-import { evaluateDue } from './evaluate-due.ts';
+import type { NotifyOptions } from '../pipeline/route.ts';
+import { applyDeliveryEvent } from './deliveries.ts';
+import { decideDueNotifications } from './evaluate-due.ts';
 
 /** A message that was given up. */
 export type DeadLetter = Pick<
@@ -14,25 +14,26 @@ export type DeadLetter = Pick<
   'notification_id' | 'channel' | 'attempts' | 'created_at' | 'last_error'
 >;
 
+/** A request to send messages that were given up once more. */
 export interface ReplayRequest {
   nowMs: number;
   /**
-   * Null: all dead messages, and failed messages are retried at once. Messages of channels that are not configured
-   * stay dead.
+   * The dead messages; null means all of them, and that failed messages are retried at once. Messages of channels that
+   * are not configured stay dead.
    */
   notificationIds: readonly string[] | null;
 }
 
 export interface ReplayReport {
-  /** Number of messages whose alerts are pending again. */
+  /** The messages whose alerts are sent again. */
   replayed: DeadLetter[];
-  /** Number of messages whose alerts need no notification any more. */
+  /** The messages whose alerts need no notification any more. */
   dropped: DeadLetter[];
-  /** The number of failed alerts that are retried now instead of after their back-off. */
+  /** The number of failed notifications that are retried now instead of after their back-off. */
   retried: number;
-  /** Disabled channels that are enabled again. */
+  /** The channels that were disabled and are enabled again. */
   enabled: string[];
-  /** Dead messages that stay dead, because their channels are not configured. */
+  /** The messages that stay dead, because their channels are not configured. */
   without_channel: DeadLetter[];
 }
 
@@ -44,17 +45,18 @@ const LETTER = {
   last_error: deliveries.lastError,
 };
 
-export function deadLetters(connection: LedgerDb): DeadLetter[] {
+/** Returns the messages that were given up, oldest first. */
+export function findDeadLetters(connection: LedgerDb): DeadLetter[] {
   return selectDead(connection).map(({ letter }) => letter);
 }
 
 /**
- * Decides again about the alerts of dead messages, and enables their channels. Alerts that still hold are sent in new
+ * Enables the channels of dead messages and decides again about their alerts. Alerts that still hold are sent in new
  * messages. Throws `not_dead`, and changes nothing, if an id is not that of a dead message.
  */
 export function replayDead(
   connection: LedgerDb,
-  { notificationIds, ...notifying }: ReplayRequest & Notifying,
+  { notificationIds, ...notifying }: ReplayRequest & NotifyOptions,
 ): ReplayReport {
   return connection
     .transaction(() => {
@@ -74,8 +76,9 @@ export function replayDead(
       ) as [typeof chosen, typeof chosen];
       const enabled = enable(connection, notificationIds === null ? names : wanted.map(({ letter }) => letter.channel));
       const retried = notificationIds === null ? retryNow(connection, names, now) : 0;
-      for (const { deliveryKey } of wanted) moveDelivery(connection, { deliveryKey, state: 'dead' }, 'replay', now);
-      evaluateDue(connection, notifying, names);
+      for (const { deliveryKey } of wanted)
+        applyDeliveryEvent(connection, { deliveryKey, state: 'dead' }, 'replay', now);
+      decideDueNotifications(connection, notifying, names);
       const isPending = ({ deliveryKey }: (typeof wanted)[number]): boolean => ownedBy(connection, deliveryKey);
       return {
         replayed: wanted.filter(isPending).map(({ letter }) => letter),
@@ -113,7 +116,7 @@ function retryNow(connection: LedgerDb, channels: readonly string[], now: string
   const request = { now, channels: JSON.stringify(channels) };
   const [free, possible] = [
     `UPDATE alert_notified SET due_at = @now, scheduled_at = @now, failures = 0 WHERE ${isOwn}`,
-    // If a sender holds the message, it claimed it less than a minute ago.
+    // A wait of at most a minute is a sender's claim, which is not touched: the message is being sent.
     `UPDATE deliveries SET due_at = @now, scheduled_at = @now, failures = 0
      WHERE ${isOwn} AND state = 'possible' AND julianday(due_at) - julianday(scheduled_at) > 60.5 / 86400`,
   ].map((statement) => connection.prepare(statement).run(request).changes);

@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts';
 
-/** Waits after the first failures. After that, the last wait repeats. */
+/** The waits after the first failures. After them, the last wait repeats. */
 const DELAYS_MS = [
   5 * SECOND_MS,
   15 * SECOND_MS,
@@ -14,14 +14,14 @@ const DELAYS_MS = [
 const REPEATED_DELAY_MS = 6 * HOUR_MS;
 export const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
 /**
- * Each wait is shortened by up to this share at random, and never lengthened, so that all waits together stay below
+ * Each wait is shortened at random by up to this share. It is never lengthened, so that all waits together stay below
  * three days.
  */
 const JITTER = 0.2;
 
 /**
- * Returns how long to wait after a failed attempt of a delivery, in whole milliseconds. `attempt` counts from 1. Null
- * when the waits would exceed three days: the delivery is given up. `random` returns numbers from 0 to below 1.
+ * Returns how long to wait after failed attempt number `attempt` (from 1), in whole milliseconds. Null if all waits
+ * together would exceed three days: the delivery is given up. `random` returns numbers from 0 to below 1.
  */
 export function nextAttemptDelayMs(attempt: number, random: () => number): number | null {
   let totalMs = 0;
@@ -31,10 +31,10 @@ export function nextAttemptDelayMs(attempt: number, random: () => number): numbe
 }
 
 /**
- * Returns how many failures a message starts with if it replaces one that failed. It waits as long as the old one
- * would have, but is tried for three days of its own.
+ * Returns the number of failures that a message starts with if it replaces one that failed. The new message has the
+ * waits that the old one would have had next, but is tried for three days of its own.
  */
-export function failuresTakenOver(failures: number): number {
+export function initialFailures(failures: number): number {
   return Math.min(failures, DELAYS_MS.length - 1);
 }
 

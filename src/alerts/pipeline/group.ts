@@ -7,27 +7,27 @@ import { stopsReading } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 
 /**
- * A fault of a service shows up in one workspace after another. After the first message, later ones are sent together
- * after this time.
+ * After a message about a fault of a service in one workspace, messages about the same fault in others are sent together
+ * this much later, because the fault shows up in one workspace after another.
  */
-const HOST_MS = 10 * 60_000;
+const SERVICE_GROUP_MS = 10 * 60_000;
 /**
- * Something that affects many tenants lasts for days. After a group, or MANY single messages, later ones are sent
- * together a day later.
+ * After a group, or MIN_SINGLE_MESSAGES messages of their own, about tenants with the same rule and month, later ones
+ * are sent together a day later, because what affects many tenants lasts for days.
  */
-const GROUP_MS = 24 * 60 * 60_000;
-const MANY = 5;
+const TENANT_GROUP_MS = 24 * 60 * 60_000;
+const MIN_SINGLE_MESSAGES = 5;
 /** An alert at this multiple of its limit is an outlier. */
 const OUTLIER_MULTIPLE = 3n;
 /** Events that wait for a group. Ends and reminders are sent on their own. */
-export const GROUPED: readonly NotificationEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
+export const GROUPED_EVENTS: readonly NotificationEvent[] = ['opened', 'again', 'worse', 'eased', 'grown'];
 
 interface GroupMoments {
   waitsUntil: string | null;
   notifiedAt: string | null;
 }
 
-/** Messages that the receiver has or may still get, by the time when they arrived or were composed. */
+/** SQL: the messages that the receiver has or may still get, with the time when they arrived or were composed. */
 const SENT = `SELECT coalesce(d.delivered_at, d.created_at) AS at, d.delivery_key, d.form, m.event, a.*
   FROM deliveries d JOIN delivery_members m USING (delivery_key) JOIN alerts a USING (alert_key)
   WHERE d.channel = @channel AND d.state NOT IN ('refused', 'dead') AND d.created_at > @long
@@ -45,15 +45,15 @@ const sentElsewhere = preparedSql(`SELECT
 
 /** SQL condition for other tenants with the same rule and month. */
 const IS_IN_MONTH = 'rule = @rule AND workspace_key = @workspaceKey AND period_key = @periodKey';
-const IS_BEGINNING = `event IN (${GROUPED.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
-const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MANY}`;
+const IS_BEGINNING = `event IN (${GROUPED_EVENTS.map((event) => `'${event}'`).join(', ')}) AND form <> 'digest'`;
+const IS_MANY = `max(form = 'group') = 1 OR count(DISTINCT delivery_key) >= ${MIN_SINGLE_MESSAGES}`;
 const sentOfMany = preparedSql(`SELECT
   (SELECT max(due_at) FROM (${WAITING}) WHERE ${IS_IN_MONTH} AND batch = 'group') AS waitsUntil,
   (SELECT iif(${IS_MANY}, max(at), NULL) FROM (${SENT}) WHERE ${IS_IN_MONTH} AND ${IS_BEGINNING}) AS notifiedAt`);
 
 /**
- * Decides until when a notification waits for others of its kind, so that they become one message; null: it is sent
- * at once. Times written by a clock that ran ahead are ignored.
+ * Finds until when a notification waits for others with the same rule and month, or fault, so that they become one
+ * message; null if it is sent at once. Times that a clock wrote while it ran ahead are ignored.
  */
 export class GroupWait {
   readonly #connection: LedgerDb;
@@ -71,13 +71,14 @@ export class GroupWait {
     const { rule, cause, periodKey, tenantKey } = alert;
     if (stopsReading(rule)) {
       const about = { rule, cause, channel, event: event === 'again' ? 'opened' : event };
-      return this.#ask(sentElsewhere(this.#connection), about, HOST_MS);
+      return this.#ask(sentElsewhere(this.#connection), about, SERVICE_GROUP_MS);
     }
-    if (periodKey === null || tenantKey === null || !GROUPED.includes(event) || isOutlier(alert, event)) return null;
+    if (periodKey === null || tenantKey === null || !GROUPED_EVENTS.includes(event) || isOutlier(alert, event))
+      return null;
     const kind = JSON.stringify([rule, periodKey, channel]);
     const known = this.#ofMany.get(kind);
     if (known !== undefined) return known;
-    const found = this.#ask(sentOfMany(this.#connection), { rule, periodKey, channel }, GROUP_MS);
+    const found = this.#ask(sentOfMany(this.#connection), { rule, periodKey, channel }, TENANT_GROUP_MS);
     this.#ofMany.set(kind, found);
     return found;
   }
@@ -89,8 +90,8 @@ export class GroupWait {
       workspaceKey: this.#workspaceKey,
       at: isoTime(nowMs),
       since: isoTime(nowMs - withinMs),
-      // Messages may arrive long after they were composed, after many attempts.
-      long: isoTime(nowMs - withinMs - 4 * GROUP_MS),
+      // Messages that needed many attempts arrived long after they were composed.
+      long: isoTime(nowMs - withinMs - 4 * TENANT_GROUP_MS),
       latest: isoTime(nowMs + withinMs),
     }) as GroupMoments;
     if (waitsUntil !== null) return waitsUntil;

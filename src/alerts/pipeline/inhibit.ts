@@ -3,16 +3,19 @@ import { isInhibitedBy, systemKind, usageKind } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 import { parseSnapshot } from '../state/rule-snapshot.ts';
 
-/** Returns the id of the alert that inhibits another one; null: none. Only alerts for which `isNotified` is true inhibit. */
-export type Inhibition = (alert: StoredAlert, isNotified: (other: StoredAlert) => boolean) => string | null;
+/**
+ * A function that returns the id of the alert that inhibits another one; null if there is none. Only alerts for which
+ * `isNotified` is true inhibit, except those that make the figures of the other alert incomplete.
+ */
+export type InhibitorFinder = (alert: StoredAlert, isNotified: (other: StoredAlert) => boolean) => string | null;
 
 /**
- * Creates the inhibitions by a workspace's open alerts. A system alert inhibits system alerts of a lower rank and all
- * alerts about usage, because their figures are incomplete. The new id of a tenant, and a standstill of the
- * workspace, inhibit the alert that the tenant stopped. Growth shared by most tenants inhibits the jumps that it
- * explains.
+ * Creates the function that finds what inhibits an alert among a workspace's open alerts. A failed sync inhibits system
+ * alerts of a lower rank, and all alerts about usage, because their figures are incomplete. The alert that a tenant
+ * stopped is inhibited by the alert about the tenant's new id, and by a standstill of the workspace. Growth shared by
+ * most tenants inhibits the jumps that it explains.
  */
-export function createInhibition(open: readonly StoredAlert[]): Inhibition {
+export function createInhibitorFinder(open: readonly StoredAlert[]): InhibitorFinder {
   const rankOf = ({ rule }: StoredAlert) => systemKind(rule)?.inhibits?.rank ?? 0;
   const holding = open.filter(({ state }) => state !== 'pending');
   const faults = holding.filter((alert) => rankOf(alert) > 0);
@@ -33,7 +36,7 @@ export function createInhibition(open: readonly StoredAlert[]): Inhibition {
     return [alert.level === 'likely' ? standstill : undefined, successorOf.get(alert.tenantKey)];
   };
   return (alert, isNotified) => {
-    // Alerts about usage wait for complete figures on every channel, even if the system alert is not routed to it.
+    // Alerts about usage wait for complete figures, even on channels that are not notified of the failed sync.
     const fault = faults.find((other) => rankOf(other) > rankOf(alert) && (rankOf(alert) === 0 || isNotified(other)));
     const cause = fault ?? causesOf(alert).find((other) => other !== undefined && isNotified(other));
     return cause?.alertId ?? null;
@@ -47,8 +50,8 @@ interface SharedGrowth {
 }
 
 /**
- * Reports whether shared growth explains a jump: if the tenant's baseline had grown as much, its month would not
- * certainly be over the limit.
+ * Reports whether shared growth explains a jump. It does if the tenant's month, by the low end of its forecast, is below
+ * the limit that a baseline grown by the same factor would have.
  */
 function accountsFor({ cause, growth }: SharedGrowth, { periodKey, current, basis }: StoredAlert): boolean {
   if (cause.periodKey !== periodKey || current === null) return false;

@@ -5,10 +5,10 @@ import type { ChannelRoute } from './route.ts';
 /** The context of an evaluation that also notifies channels. */
 export interface NotifyContext extends EvaluationContext {
   runId: string | null;
-  /** True while the workspace is being retired: its open alerts end because it is no longer read. */
+  /** True if the workspace is being retired: its open alerts end because the workspace is no longer read. */
   ending?: boolean;
   /** The channels that are notified. */
   routes: readonly ChannelRoute[];
-  /** Prices credits; absent where alerts carry no money. */
+  /** Prices credits; absent or null if no amounts of money are shown. */
   priceOf?: CreditPricer | null;
 }

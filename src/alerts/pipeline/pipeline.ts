@@ -8,8 +8,8 @@ import {
   type NotifyDecision,
 } from './decide.ts';
 import { type GroupWait, isOutlier } from './group.ts';
-import { type ChannelRoute, takes } from './route.ts';
-import { digestTime, type PendingNotification, scheduleNotification } from './schedule.ts';
+import { type ChannelRoute, routeTakes } from './route.ts';
+import { findDigestTime, type PendingNotification, scheduleNotification } from './schedule.ts';
 import type { SilenceResult } from './silence.ts';
 
 /** An alert as it enters the pipeline, with the facts that are the same for every channel. */
@@ -34,19 +34,22 @@ export interface PipelineSteps {
   nowMs: number;
 }
 
-/** Takes an alert through the six steps for one channel: route, inhibit, silence, decide, group, schedule. */
+/**
+ * Decides whether and when one channel is notified of an alert, in six steps: route, inhibit, silence, decide, group,
+ * schedule.
+ */
 export function runPipeline(
   { alert, current, workspaceId, tenantId, silence, passedLimits }: PipelineAlert,
   { route, last, before }: PipelineChannel,
   { inhibitorOf, groups, nowMs }: PipelineSteps,
 ): { decision: NotifyDecision; pending: PendingNotification } {
   const policy: ChannelPolicy = {
-    routed: takes(route, { ...alert, workspaceId, tenantId }),
+    routed: routeTakes(route, { ...alert, workspaceId, tenantId }),
     inhibitedBy: inhibitorOf(alert, route),
     silence,
     passedLimits,
     remindFromMs: (atMs) => nextActiveMs(reminderTimes(route), atMs),
-    // A settled alert is a record and needs no reminder.
+    // The figures of a settled month cannot be changed any more, so its alert needs no reminder.
     remindAfterMs: alert.severity === 'critical' && alert.level !== 'settled' ? (route.remindAfterMs ?? null) : null,
   };
   const decision = decideNotification(current, last, policy, nowMs);
@@ -55,7 +58,7 @@ export function runPipeline(
     alert,
     nowMs,
     isOutlier: event !== null && isOutlier(alert, event),
-    digestAt: event === null ? null : digestTime(route, alert, { event, last }, nowMs),
+    digestAt: event === null ? null : findDigestTime(route, alert, { event, last }, nowMs),
     groupAt: () => (event === null ? null : groups.until(alert, route.channel, event)),
   });
   return { decision, pending };

@@ -5,12 +5,12 @@ import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text
 import { matchesPattern } from '../../core/text/patterns.ts';
 import { UTC } from '../../core/time-zone.ts';
 
-/** A channel with its routing; plain data, because it crosses threads. */
+/** A channel's name and the alerts that it takes. This is plain data, because it is sent between threads. */
 export interface ChannelRoute extends RouteConfig {
   channel: string;
   /** IANA time zone of the daily summary, reminders and dates. */
   timezone: string;
-  /** Base address of the pages. */
+  /** Base address of the pages that messages link to; absent: no links. */
   publicUrl?: string;
   /** Key that signs links which need no token. */
   linkKey?: string;
@@ -18,13 +18,13 @@ export interface ChannelRoute extends RouteConfig {
 
 const EVERYTHING: RouteConfig = { severities: SEVERITIES, rules: RULES, digestHour: null, followUps: 'digest' };
 
-/** Without any configured channel, alerts at least reach the log. */
+/** Returns the configured channels; if there is none, the log. */
 export function channelsOf({ alerts, timezone }: Config): readonly ChannelConfig[] {
   return alerts.channels.length > 0 ? alerts.channels : [{ type: 'log', name: 'log', timezone }];
 }
 
-/** The routes of the configured channels, in the order of the configuration. */
-export function routesOf(channels: readonly ChannelConfig[], publicUrl: string | null = null): ChannelRoute[] {
+/** Returns the routes of channels, in their order. */
+export function toRoutes(channels: readonly ChannelConfig[], publicUrl: string | null = null): ChannelRoute[] {
   const pages = publicUrl === null ? {} : { publicUrl };
   return channels.map(({ name, timezone = UTC, route = EVERYTHING }) => ({
     channel: name,
@@ -34,8 +34,8 @@ export function routesOf(channels: readonly ChannelConfig[], publicUrl: string |
   }));
 }
 
-/** The channels of the process that evaluates alerts, and the time at which it does, in milliseconds since the epoch. */
-export interface Notifying {
+/** The channels to notify, and the time of the evaluation in milliseconds since the epoch. */
+export interface NotifyOptions {
   routes: readonly ChannelRoute[];
   nowMs: number;
 }
@@ -44,24 +44,27 @@ interface RoutedAlert {
   rule: RuleName;
   cause?: string | null;
   severity: Severity;
-  /** Null for an alert about the ledger itself; channels for certain workspaces take it too. */
+  /** Null for an alert about the ledger itself, which channels for certain workspaces take too. */
   workspaceId: string | null;
   tenantId: string | null;
 }
 
 /** Reports whether a channel takes an alert with this rule, subject and severity. */
-export function takes(route: ChannelRoute, { rule, cause, severity, workspaceId, tenantId }: RoutedAlert): boolean {
+export function routeTakes(
+  route: ChannelRoute,
+  { rule, cause, severity, workspaceId, tenantId }: RoutedAlert,
+): boolean {
   const { rules, severities, workspaces, tenants, not } = route;
-  // A failing channel cannot report its own failure; the others do.
+  // A failing channel cannot deliver the alert about its own failure, so only the others take it.
   if (cause === `channel:${route.channel}`) return false;
   if (!rules.includes(rule) || !severities.includes(severity) || not?.rules?.includes(rule)) return false;
-  if (workspaceId !== null && fitsAny(not?.workspaces ?? [], workspaceId)) return false;
-  if (tenantId !== null && fitsAny(not?.tenants ?? [], tenantId)) return false;
-  if (workspaces !== undefined && workspaceId !== null && !fitsAny(workspaces, workspaceId)) return false;
-  return tenants === undefined || (tenantId !== null && fitsAny(tenants, tenantId));
+  if (workspaceId !== null && matchesAnyPattern(not?.workspaces ?? [], workspaceId)) return false;
+  if (tenantId !== null && matchesAnyPattern(not?.tenants ?? [], tenantId)) return false;
+  if (workspaces !== undefined && workspaceId !== null && !matchesAnyPattern(workspaces, workspaceId)) return false;
+  return tenants === undefined || (tenantId !== null && matchesAnyPattern(tenants, tenantId));
 }
 
-export function fitsAny(patterns: readonly string[], text: string): boolean {
+export function matchesAnyPattern(patterns: readonly string[], text: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, text));
 }
 
@@ -74,13 +77,16 @@ const summaryFinders = new Map<string, (nowMs: number) => SlotSpan | null>();
  * Returns the times of the latest and the next daily summary of a channel, in milliseconds since the epoch. There is
  * one a day, at a fixed hour in the channel's time zone.
  */
-export function summarySlot({ digestHour, timezone }: Pick<ChannelRoute, 'digestHour' | 'timezone'>, nowMs: number) {
+export function findSummaryTimes(
+  { digestHour, timezone }: Pick<ChannelRoute, 'digestHour' | 'timezone'>,
+  nowMs: number,
+) {
   const cron = `0 ${digestHour ?? FOLLOW_UP_HOUR} * * *`;
   const key = `${cron} ${timezone}`;
   const finder = summaryFinders.get(key) ?? createSlotFinder({ cron, timezone });
   summaryFinders.set(key, finder);
   const span = finder(nowMs);
-  // Each day has this hour; if the clock skips it, the next existing time counts.
+  // There is a slot each day: if daylight saving time skips this hour, the next existing time is used.
   if (span === null) throw new Error(`no daily summary at ${key}`);
   return { latestMs: span.slotMs, nextMs: span.nextMs };
 }

@@ -21,13 +21,14 @@ export interface SilenceSubject {
 export type SilencePattern = Pick<typeof silences.$inferSelect, 'kind' | 'rule' | 'tenant' | 'period' | 'upToCredits'>;
 
 export interface SilenceResult {
+  /** The silence or plan that mutes the alert, and when it ends; null if none does. */
   silence: { id: string; untilMs: number } | null;
   /** Limits of the plans that the alert has exceeded, in credits, lowest first. */
   passedLimits: bigint[];
 }
 
-/** Matches an alert against the silences and plans that are active now. */
-export type Silences = (subject: SilenceSubject) => SilenceResult;
+/** A function that returns which active silence or plan mutes an alert, and which plans the alert has exceeded. */
+export type SilenceMatcher = (subject: SilenceSubject) => SilenceResult;
 
 const activeSilences = prepared((db) => {
   const isOfWorkspace = or(isNull(silences.workspaceKey), eq(silences.workspaceKey, sql.placeholder('workspaceKey')));
@@ -37,21 +38,21 @@ const activeSilences = prepared((db) => {
 });
 
 /**
- * Reads the active silences and plans of a workspace. A pattern for tenants or periods matches an alert without one only if it is
- * `*`.
+ * Reads the active silences and plans of a workspace, and returns the function that matches alerts with them. An alert
+ * without a tenant or period matches only the pattern `*`.
  */
-export function readSilences(connection: LedgerDb, workspaceKey: number | null, nowMs: number): Silences {
+export function readSilences(connection: LedgerDb, workspaceKey: number | null, nowMs: number): SilenceMatcher {
   const stored = activeSilences(connection).all({ workspaceKey, now: isoTime(nowMs) });
   const rows = stored.flatMap((row) => {
     const untilMs = activeUntilMs(row, nowMs, Date.parse(row.until));
     return untilMs === null ? [] : [{ ...row, untilMs }];
   });
   return (subject) => {
-    const row = rows.find((each) => covers(each, subject));
+    const row = rows.find((each) => silenceCovers(each, subject));
     return {
       silence: row === undefined ? null : { id: row.silenceId, untilMs: row.untilMs },
       passedLimits: rows
-        .filter((each) => hasPassed(each, subject) && covers({ ...each, upToCredits: null }, subject))
+        .filter((each) => hasPassed(each, subject) && silenceCovers({ ...each, upToCredits: null }, subject))
         .flatMap(({ upToCredits }) => (upToCredits === null ? [] : [upToCredits]))
         .sort(compareFigures),
     };
@@ -63,10 +64,10 @@ function hasPassed({ upToCredits }: SilencePattern, { credits }: SilenceSubject)
 }
 
 /**
- * Reports whether a silence or plan covers an alert. A pattern covers a system alert only if it contains the rule's
- * full name, with or without the cause.
+ * Reports whether a silence or plan covers an alert. It covers a system alert only if its rule is named in full, with or
+ * without the cause: `*` is not enough.
  */
-export function covers(
+export function silenceCovers(
   row: SilencePattern,
   { rule, cause = null, tenantId, period, credits }: SilenceSubject,
 ): boolean {

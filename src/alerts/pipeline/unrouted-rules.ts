@@ -1,12 +1,12 @@
 import { RULES, type RuleName, SEVERITIES, type Severity } from '../../core/text/alert-words.ts';
 import { RULE_TABLE } from '../rules/rules.ts';
-import { type ChannelRoute, takes } from './route.ts';
+import { type ChannelRoute, routeTakes } from './route.ts';
 
 /**
- * Returns the rules, by severity, that no channel takes in a workspace. Channels that are limited to some tenants do
- * not count.
+ * Returns the rules, by severity, whose alerts about a workspace no channel takes. Channels that are limited to some
+ * tenants count as not taking them.
  */
-export function unroutedRules(
+export function findUnroutedRules(
   routes: readonly ChannelRoute[],
   workspaceId: string,
 ): { severity: Severity; rules: RuleName[] }[] {
@@ -16,7 +16,7 @@ export function unroutedRules(
       (rule) =>
         ['both', severity].includes(RULE_TABLE[rule].kind.severity) &&
         !routes.some(
-          (route) => route.tenants === undefined && takes(route, { rule, severity, workspaceId, tenantId: null }),
+          (route) => route.tenants === undefined && routeTakes(route, { rule, severity, workspaceId, tenantId: null }),
         ),
     ),
   })).filter(({ rules }) => rules.length > 0);

@@ -18,7 +18,7 @@ import {
 } from '../../ledger/store/schema/drizzle.ts';
 import type { SqlRow } from '../../ledger/store/schema/rows.ts';
 import { periods, tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
-import { covers, type SilencePattern } from '../pipeline/silence.ts';
+import { type SilencePattern, silenceCovers } from '../pipeline/silence.ts';
 import { NOTIFIABLE_CHANGES } from '../state/alert-change.ts';
 
 const COLUMNS = {
@@ -101,7 +101,9 @@ export function previewSilence(
     .leftJoin(periods, eq(periods.periodKey, alerts.periodKey))
     .where(and(isNotified, isIn(workspaceId)))
     .all();
-  const muted = sent.filter((subject) => covers(mute, subject) && isActiveAt(mute.times, Date.parse(subject.at)));
+  const muted = sent.filter(
+    (subject) => silenceCovers(mute, subject) && isActiveAt(mute.times, Date.parse(subject.at)),
+  );
   const byRule = new Map<RuleName, number>();
   for (const { rule } of muted) byRule.set(rule, (byRule.get(rule) ?? 0) + 1);
   return {

@@ -1,4 +1,4 @@
-import { channelUrl } from '../../alerts/channels/channel-url.ts';
+import { requireChannelUrl } from '../../alerts/channels/channel-url.ts';
 import { postJson } from '../../alerts/channels/post-json.ts';
 import type { HeartbeatConfig } from '../../config/channel-types.ts';
 import { isoTime } from '../../core/clock.ts';
@@ -26,7 +26,7 @@ interface HeartbeatOptions extends JobDeps {
 /** Posts to an external monitor at intervals while the daemon is ready; the monitor alerts when the posts stop. */
 export function startHeartbeat({ heartbeat, proxy, isReady, clock, logger }: HeartbeatOptions): PeriodicTask {
   const { name, allowPrivate, timeoutMs, everyMs, ca } = heartbeat;
-  const url = channelUrl(heartbeat);
+  const url = requireChannelUrl(heartbeat);
   return startWithInterval('heartbeat', everyMs, { clock, logger }, async (signal) => {
     if (!isReady()) return;
     const body = JSON.stringify({ status: 'ok', at: isoTime(clock.now()) });

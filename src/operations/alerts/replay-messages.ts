@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
+import { type DeadLetter, findDeadLetters } from '../../alerts/outbox/replay.ts';
 import { UsageError } from '../../core/errors.ts';
 import type { Column } from '../../reports/formats/columns.ts';
 import { changeOperation, listOperation, type RowKey, rowsAfter } from '../operation.ts';
@@ -30,7 +30,7 @@ export const listUndelivered = listOperation({
   row,
   columns: UNDELIVERED_COLUMNS,
   keyOf,
-  run: ({ connection }, _input, page) => ({ head: {}, rows: rowsAfter(deadLetters(connection), keyOf, page) }),
+  run: ({ connection }, _input, page) => ({ head: {}, rows: rowsAfter(findDeadLetters(connection), keyOf, page) }),
 });
 
 function keyOf({ created_at, notification_id }: DeadLetter): RowKey {

@@ -1,7 +1,7 @@
 import { tryMailServer } from '../../alerts/channels/email-channel.ts';
-import { disabledChannels } from '../../alerts/outbox/channel-states.ts';
-import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
-import { type DeadLetter, deadLetters } from '../../alerts/outbox/replay.ts';
+import { findDisabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { type FailingChannel, findFailingChannels } from '../../alerts/outbox/failing-channels.ts';
+import { type DeadLetter, findDeadLetters } from '../../alerts/outbox/replay.ts';
 import type { ChannelConfig, HeartbeatConfig } from '../../config/channel-types.ts';
 import type { Config } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
@@ -21,11 +21,11 @@ const CHECK_WAY = 'check the address, the network and proxy on the way, and that
  */
 export async function checkChannels(config: Config, clock: Clock = systemClock): Promise<DoctorFinding[]> {
   const { alerts, heartbeats, ledger, proxy } = config;
-  const dead = queryLedger(ledger.path, deadLetters, []);
-  const disabledOnes = queryLedger(ledger.path, disabledChannels, []);
+  const dead = queryLedger(ledger.path, findDeadLetters, []);
+  const disabledOnes = queryLedger(ledger.path, findDisabledChannels, []);
   const disabled = new Map(disabledOnes.map((channel) => [channel.name, channel]));
   const names = alerts.channels.map(({ name }) => name);
-  const failing = queryLedger(ledger.path, (connection) => failingChannels(connection, names), []);
+  const failing = queryLedger(ledger.path, (connection) => findFailingChannels(connection, names), []);
   const findings = await Promise.all(
     alerts.channels.map(async (channel): Promise<DoctorFinding> => {
       const state = disabled.get(channel.name);

@@ -1,5 +1,5 @@
-import { channelsOf, routesOf } from '../../alerts/pipeline/route.ts';
-import { unroutedRules } from '../../alerts/pipeline/unrouted-rules.ts';
+import { channelsOf, toRoutes } from '../../alerts/pipeline/route.ts';
+import { findUnroutedRules } from '../../alerts/pipeline/unrouted-rules.ts';
 import { emptiedSettings } from '../../config/load.ts';
 import type { Config, WorkspaceConfig } from '../../config/types.ts';
 import { type CronSchedule, timesAfter } from '../../core/cron.ts';
@@ -168,10 +168,10 @@ function skewFinding(skewMs: number, workspaceId: string): DoctorFinding {
 }
 
 function checkRoutes(config: Config): DoctorFinding[] {
-  const routes = routesOf(channelsOf(config), config.http.publicUrl);
+  const routes = toRoutes(channelsOf(config), config.http.publicUrl);
   const { workspaces } = config;
   const found = Map.groupBy(
-    workspaces.flatMap(({ id }) => unroutedRules(routes, id).map((unrouted) => ({ id, ...unrouted }))),
+    workspaces.flatMap(({ id }) => findUnroutedRules(routes, id).map((unrouted) => ({ id, ...unrouted }))),
     ({ severity, rules }) => `${severity} ${rules.join(', ')}`,
   );
   return [...found].map(([what, where]) => {

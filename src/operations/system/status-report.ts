@@ -1,5 +1,5 @@
-import { type DisabledChannel, disabledChannels } from '../../alerts/outbox/channel-states.ts';
-import { type FailingChannel, failingChannels } from '../../alerts/outbox/failing-channels.ts';
+import { type DisabledChannel, findDisabledChannels } from '../../alerts/outbox/channel-states.ts';
+import { type FailingChannel, findFailingChannels } from '../../alerts/outbox/failing-channels.ts';
 import { findShortHistories, type ShortHistory } from '../../alerts/queries/short-history.ts';
 import { summarizeError } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
@@ -45,8 +45,8 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
   const { stored, outbox, disabled, failing } = connection.transaction(() => ({
     stored: workspaceStatuses(connection),
     outbox: outboxCounts(connection),
-    disabled: disabledChannels(connection),
-    failing: failingChannels(connection, names),
+    disabled: findDisabledChannels(connection),
+    failing: findFailingChannels(connection, names),
   }))();
   const queue = await readQueue(context, ledgerId(connection));
   const nowMs = context.clock.now();

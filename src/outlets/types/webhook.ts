@@ -1,4 +1,4 @@
-import { webhookKey, webhookSignature } from '../../alerts/channels/webhook-signature.ts';
+import { decodeWebhookKey, signWebhook } from '../../alerts/channels/webhook-signature.ts';
 import { AppError } from '../../core/errors.ts';
 import { sendSplitting } from '../answers.ts';
 import { toCloudEvent } from '../events.ts';
@@ -16,7 +16,7 @@ export interface WebhookOutlet {
 
 /** Creates a receiver that posts usage to a URL as CloudEvents, signed according to Standard Webhooks. */
 export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledgerId }: ReceiverDeps): Receiver {
-  const keys = outlet.secrets.map(webhookKey);
+  const keys = outlet.secrets.map(decodeWebhookKey);
 
   const post = (
     id: string,
@@ -31,7 +31,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
       'content-type': single ? 'application/cloudevents+json' : 'application/cloudevents-batch+json',
       'webhook-id': id,
       'webhook-timestamp': String(seconds),
-      'webhook-signature': keys.map((key) => webhookSignature(key, id, seconds, body)).join(' '),
+      'webhook-signature': keys.map((key) => signWebhook(key, id, seconds, body)).join(' '),
     };
     return http.call({ method: 'POST', headers, body }, signal);
   };

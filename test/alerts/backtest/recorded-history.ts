@@ -1,5 +1,5 @@
-import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { simulateDelivery } from '../../../src/alerts/outbox/accept-all.ts';
+import { toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import { addPeriods, elapsedFraction, periodAt, periodStartMs } from '../../../src/core/period.ts';
 import { openForWriting } from '../../../src/ledger/store/file/open.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../../support/sandbox-fixture.ts';
@@ -67,7 +67,7 @@ export async function recordHistory(settings: Parameters<typeof startFixture>[0]
     }
     await sync();
     const ledger = openForWriting(fixture.config.ledger.path);
-    acceptAll(ledger, { routes: routesOf(fixture.config.alerts.channels), nowMs });
+    simulateDelivery(ledger, { routes: toRoutes(fixture.config.alerts.channels), nowMs });
     ledger.close();
   }
   return fixture;

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
 import { DailyChart } from '../../../src/alerts/channels/email-html.tsx';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import type { Notification } from '../../../src/alerts/messages/facts/facts.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
@@ -37,7 +37,7 @@ test('a mail has the chart in its HTML, bars in its text, and the commands to ty
   );
   const view = readMessage(payload);
   if (view === null) throw new Error('the payload cannot be read');
-  const { text, html } = emailText(view);
+  const { text, html } = createEmailText(view);
   expect(html).not.toContain('<svg');
   expect(html).toContain('class="now"');
   expect(text).toContain('2026-02  ▁··█');
@@ -51,7 +51,7 @@ test('a mail leaves out a month whose days were not read', () => {
   expect(chartOf(buildNotification(facts))).not.toContain('January');
   const view = readMessage(renderPayload(buildNotification(facts)));
   if (view === null) throw new Error('the payload cannot be read');
-  const { text } = emailText(view);
+  const { text } = createEmailText(view);
   expect(text).not.toContain('2026-01');
   expect(text).toContain('2026-02  ▁··█');
 });
@@ -70,7 +70,7 @@ test.each([
   const title = `acme (ws-1 of Gesellschaft): ${words}`;
   const message = readMessage(renderPayload({ ...buildNotification(jumpFacts()), title }));
   if (message === null) throw new Error('the payload cannot be read');
-  const { subject } = emailText(message);
+  const { subject } = createEmailText(message);
   expect(subject.length).toBeLessThanOrEqual(120);
   expect(subject).toBe(`[critical] acme (ws-1 of Gesellschaft): ${end}`);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { createPagerdutyChannel } from '../../../src/alerts/channels/pagerduty-channel.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
@@ -89,7 +89,7 @@ test('the message of every rule has the same title and lines in a mail', () => {
   for (const notification of someMessages({})) {
     const message = readMessage(renderPayload(notification));
     if (message === null) throw new Error('the payload cannot be read');
-    const { subject, text } = emailText(message);
+    const { subject, text } = createEmailText(message);
     expect(subject).toContain(`] ${notification.title.slice(0, 60)}`);
     expect(text.split('\n').slice(0, notification.lines.length + 1)).toEqual([
       notification.title,

@@ -1,18 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { groupMessages } from '../../../src/alerts/messages/group.ts';
 import { buildNotification } from '../../../src/alerts/messages/notification.ts';
-import { routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import { startBrowser } from '../../support/browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { jumpFacts, NO_EVIDENCE } from './sample.ts';
 
 type Changes = Parameters<typeof jumpFacts>[0];
 
-const [ROUTE] = routesOf([{ type: 'log', name: 'mail' }]);
+const [ROUTE] = toRoutes([{ type: 'log', name: 'mail' }]);
 
 /** What a channel gets of tenants that have used so many credits each. */
 function asMapping(credits: readonly bigint[], changes: Changes | ((index: number) => Changes) = {}) {
@@ -54,7 +54,7 @@ test('a group lists its largest members with their figures, and acknowledges all
     ],
     ...{ kind: 'critical', event: null, facts: [], command: `usage-ledger alerts ack ${id}` },
   });
-  const { text, html } = emailText(message);
+  const { text, html } = createEmailText(message);
   expect(text).toContain('\n\ntenant-1 400,000 (January 100,000)\ntenant-0 180,000');
   expect(html).toContain('<li><bdi>tenant-1 400,000 (January 100,000)</bdi></li>');
 });
@@ -102,7 +102,7 @@ test('the mail about a group fits a phone and a window, however long the names a
     { tenant_name: '\u{1f980}Gesellschaft'.repeat(22) },
   );
   const file = join(temporaryFolder(), 'group.html');
-  writeFileSync(file, emailText(message).html);
+  writeFileSync(file, createEmailText(message).html);
   const look = await startBrowser();
   for (const width of [375, 600]) {
     const page = await look(`file://${file}`, width);

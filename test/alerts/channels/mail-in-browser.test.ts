@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { buildNotification, renderPayload } from '../../../src/alerts/messages/notification.ts';
 import { startBrowser } from '../../support/browser.ts';
@@ -29,7 +29,7 @@ test('the HTML of a mail fits a phone and a window, names of any length and the 
   const view = readMessage(renderPayload(buildNotification(jumpFacts({ evidence: EVIDENCE, ...names }))));
   if (view === null) throw new Error('the payload has no view');
   const file = join(temporaryFolder(), 'mail.html');
-  writeFileSync(file, emailText(view).html);
+  writeFileSync(file, createEmailText(view).html);
   const look = await startBrowser();
   for (const [width, scheme] of [
     [375, 'light'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { smtpRefusal, smtpReplyOf } from '../../../src/alerts/channels/smtp-refusals.ts';
+import { explainSmtpRefusal, findSmtpReply } from '../../../src/alerts/channels/smtp-refusals.ts';
 
 const ADDRESSES = { from: 'Ledger <alerts@example.com>', to: ['a@example.com', 'b@example.com'] };
 
@@ -32,9 +32,9 @@ test.each<[command: string, response: string, kind: string, fault: RegExp]>([
   ['AUTH PLAIN', '454 4.7.0 Temporary authentication failure', 'later', /^SMTP 454 4\.7\.0$/],
   ['EHLO', '502 Command not implemented', 'rejected', /^SMTP 502$/],
 ])('%s answered with %j is %s', (command, response, kind, fault) => {
-  const reply = smtpReplyOf({ command, response, responseCode: Number(response.slice(0, 3)) });
+  const reply = findSmtpReply({ command, response, responseCode: Number(response.slice(0, 3)) });
   expect(reply).not.toBeNull();
-  const refusal = smtpRefusal(reply ?? { command: '', status: 0, enhanced: null }, ADDRESSES);
+  const refusal = explainSmtpRefusal(reply ?? { command: '', status: 0, enhanced: null }, ADDRESSES);
   expect(refusal).toMatchObject({ kind, fault: expect.stringMatching(fault) });
   // Nothing that the server wrote is repeated, and what somebody can allow comes with a remedy.
   expect(refusal.fault).not.toMatch(/Sender not|owned|Greylisted|Quota exceeded|permissions|Relay/);
@@ -42,5 +42,5 @@ test.each<[command: string, response: string, kind: string, fault: RegExp]>([
 });
 
 test('an error without a reply of a server is no refusal', () => {
-  expect(smtpReplyOf({ code: 'ECONNREFUSED' })).toBeNull();
+  expect(findSmtpReply({ code: 'ECONNREFUSED' })).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { webhookKey, webhookSignature } from '../../../src/alerts/channels/webhook-signature.ts';
+import { decodeWebhookKey, signWebhook } from '../../../src/alerts/channels/webhook-signature.ts';
 
 // cspell:ignore pässword
 
@@ -8,14 +8,14 @@ const BODY = '{"tenant_id":"Zoë","credits":9007199254740993}';
 describe('the webhook signature', () => {
   // printf '%s' 'msg_1.1772000000.<body>' | openssl dgst -sha256 -hmac 'plain pässword' -binary | base64
   it('equals what openssl computes with a secret of plain text', () => {
-    expect(webhookSignature(webhookKey('plain pässword'), 'msg_1', 1_772_000_000, BODY)).toBe(
+    expect(signWebhook(decodeWebhookKey('plain pässword'), 'msg_1', 1_772_000_000, BODY)).toBe(
       'v1,rOu8JCuAcHGgG2jLYL7wwYtgE4/zR6w02yw+v8CX33o=',
     );
   });
 
   it('takes a base64 secret with or without its padding', () => {
-    expect(webhookKey('whsec_YWI=')).toEqual(Buffer.from('ab'));
-    expect(webhookKey('whsec_YWI')).toEqual(Buffer.from('ab'));
+    expect(decodeWebhookKey('whsec_YWI=')).toEqual(Buffer.from('ab'));
+    expect(decodeWebhookKey('whsec_YWI')).toEqual(Buffer.from('ab'));
   });
 
   it.each(['', 'whsec_', 'whsec_not base64!', 'whsec_YWJ$'])('refuses the secret %j without showing it', (secret) => {
@@ -23,6 +23,6 @@ describe('the webhook signature', () => {
       code: 'bad_webhook_secret',
       message: expect.not.stringMatching(/base64!|YWJ/),
     });
-    expect(() => webhookKey(secret)).toThrowError(refusal);
+    expect(() => decodeWebhookKey(secret)).toThrowError(refusal);
   });
 });

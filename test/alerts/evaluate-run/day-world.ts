@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
+import { simulateDelivery } from '../../../src/alerts/outbox/accept-all.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings, WorkspaceConfig } from '../../../src/config/types.ts';
 import { periodAt } from '../../../src/core/period.ts';
@@ -85,7 +85,7 @@ export function dayWorld(
         records: records.map((record) => ({ ...record, credits: Number(record.credits) })),
       });
       await realRun({ writer, source, now: () => nowMs, workspace: { ...workspace, ...settings } });
-      acceptAll(connection, notifying(connection, nowMs));
+      simulateDelivery(connection, notifying(connection, nowMs));
     },
     told: () =>
       notifications(connection).map(({ payload: { rule, level, type, tenant_id } }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takes } from '../../../src/alerts/pipeline/route.ts';
+import { routeTakes } from '../../../src/alerts/pipeline/route.ts';
 import { routeSchema } from '../../../src/config/schema/channels.ts';
 import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { DAY_MS, dayWorld } from './day-world.ts';
@@ -57,7 +57,7 @@ test('another currency, or no cost card, is no loss', async () => {
 
 test('a channel for some tenants is sent margin only if its rules name it', () => {
   const alert = { rule: 'margin', severity: 'warning', workspaceId: 'ws-1', tenantId: 'acme' } as const;
-  const isTold = (route: object) => takes({ channel: 'one', timezone: 'UTC', ...routeSchema.parse(route) }, alert);
+  const isTold = (route: object) => routeTakes({ channel: 'one', timezone: 'UTC', ...routeSchema.parse(route) }, alert);
   expect(isTold({})).toBe(true);
   expect(isTold({ tenants: ['acme'] })).toBe(false);
   expect(isTold({ tenants: ['acme'], rules: ['margin'] })).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
+import { simulateDelivery } from '../../../src/alerts/outbox/accept-all.ts';
 import { attributeErrors, evaluateRules } from '../../../src/alerts/rules/context/rule-fault.ts';
 import { messages, notifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -23,7 +23,7 @@ function world(fromMs = Date.UTC(2026, 2, 10)) {
     const outcome = await realRun({
       ...{ writer, source: listingOf('ws-1', listed), now: () => nowMs, workspace: { id: 'ws-1' } },
     });
-    acceptAll(connection, notifying(connection, nowMs));
+    simulateDelivery(connection, notifying(connection, nowMs));
     return outcome;
   };
   const rows = (sql: string) => connection.prepare(sql).pluck().all();

@@ -1,4 +1,4 @@
-import { routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import { periodFromIndex } from '../../../src/core/period.ts';
 import type { TruthOrder } from '../../long/alert-year/reader/truth.ts';
 import { closeMonth } from '../../support/open-ledger.ts';
@@ -48,7 +48,7 @@ export async function playSpring(): Promise<DayWorld> {
   const world = dayWorld();
   setRoutes(
     world.connection,
-    routesOf([{ type: 'log', name: 'log' }]).map((route) => ({ ...route, followUps: 'at_once' as const })),
+    toRoutes([{ type: 'log', name: 'log' }]).map((route) => ({ ...route, followUps: 'at_once' as const })),
   );
   for (let dayMs = FROM; dayMs < UNTIL; dayMs += DAY_MS) {
     postDay(world, dayMs);

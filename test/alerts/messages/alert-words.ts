@@ -1,8 +1,8 @@
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
 import { deliverNotification } from '../../../src/alerts/channels/deliver.ts';
-import { compose } from '../../../src/alerts/outbox/compose-due.ts';
+import { composeDueMessages } from '../../../src/alerts/outbox/compose-due.ts';
 import { claimDelivery, recordAttempt } from '../../../src/alerts/outbox/deliveries.ts';
-import { dueDeliveries, nextDueMs } from '../../../src/alerts/outbox/due.ts';
+import { findDueDeliveries, nextDueMs } from '../../../src/alerts/outbox/due.ts';
 import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { clear, holds } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
@@ -67,8 +67,8 @@ export async function world() {
     };
     const deps = { access, channels, clock: { now: () => state.nowMs }, random: () => 0 };
     for (;;) {
-      compose(connection, notifying(connection, state.nowMs));
-      const due = dueDeliveries(connection, { channels: ['log'], limit: 1000, nowMs: state.nowMs });
+      composeDueMessages(connection, notifying(connection, state.nowMs));
+      const due = findDueDeliveries(connection, { channels: ['log'], limit: 1000, nowMs: state.nowMs });
       if (due.length === 0) return;
       for (const { notificationId } of due)
         await deliverNotification(deps, notificationId, new AbortController().signal);

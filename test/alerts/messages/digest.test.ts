@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Channel } from '../../../src/alerts/channels/channel.ts';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { createLogChannel } from '../../../src/alerts/channels/log-channel.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { createSlackChannel } from '../../../src/alerts/channels/slack-channel.ts';
@@ -178,7 +178,7 @@ describe('a daily summary by e-mail', () => {
   it('is a list with a line an alert', () => {
     const view = readMessage(only(dailySummaries(manyHeld(90), WHEN)).payload);
     if (view === null) throw new Error('the daily summary cannot be read');
-    const { subject, text, html } = emailText(view);
+    const { subject, text, html } = createEmailText(view);
     expect(subject).toBe('[summary] Daily summary of 2026-02-21 07:00 UTC: 90 alerts open');
     expect(text.match(/^warning: tenant-\d+ \(ws-123\): 180,000/gm)).toHaveLength(90);
     expect(html.match(/<li>/g)).toHaveLength(90);
@@ -216,7 +216,7 @@ describe('a daily summary with a hostile name', () => {
     const view = readMessage(digest.payload);
     if (view === null) throw new Error('the daily summary cannot be read');
     expect(view.items).toHaveLength(1);
-    const { subject, text, html } = emailText(view);
+    const { subject, text, html } = createEmailText(view);
     for (const shown of [subject, text, html]) expect(shown).not.toMatch(ACTIVE);
     expect(html).not.toMatch(/<(script|img)/);
     expect(text).not.toMatch(/:\/\/|www\.e|mailto:x/);

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Channel, DeliveryResult } from '../../../src/alerts/channels/channel.ts';
 import { deliverNotification } from '../../../src/alerts/channels/deliver.ts';
-import { compose } from '../../../src/alerts/outbox/compose-due.ts';
+import { composeDueMessages } from '../../../src/alerts/outbox/compose-due.ts';
 import { claimDelivery, recordAttempt } from '../../../src/alerts/outbox/deliveries.ts';
-import { dueDeliveries } from '../../../src/alerts/outbox/due.ts';
+import { findDueDeliveries } from '../../../src/alerts/outbox/due.ts';
 import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { replayDead } from '../../../src/alerts/outbox/replay.ts';
 import { holds } from '../../../src/alerts/rules/judgement.ts';
@@ -63,8 +63,8 @@ async function world(tenants: number, mostBytes = Number.POSITIVE_INFINITY, cred
       record: async (record: Parameters<typeof recordAttempt>[1]) => recordAttempt(connection, record),
     };
     for (;;) {
-      compose(connection, notifying(connection, state.nowMs));
-      const due = dueDeliveries(connection, { channels: ['log'], limit: 1000, nowMs: state.nowMs });
+      composeDueMessages(connection, notifying(connection, state.nowMs));
+      const due = findDueDeliveries(connection, { channels: ['log'], limit: 1000, nowMs: state.nowMs });
       if (due.length === 0) return;
       const deps = { access, channels, clock: { now: () => state.nowMs }, random: () => 0 };
       for (const { notificationId } of due) await deliverNotification(deps, notificationId, SIGNAL);

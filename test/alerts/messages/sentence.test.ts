@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { alertFacts } from '../../../src/alerts/messages/fact-list.ts';
 import { groupText, largestWords, sumOf } from '../../../src/alerts/messages/group-sentence.ts';
@@ -375,7 +375,7 @@ test('the message of every rule, event and level has a short title, at most thre
     }
     const message = readMessage(renderPayload(notification));
     if (message === null) throw new Error('the payload cannot be read');
-    const { subject, text, html } = emailText(message);
+    const { subject, text, html } = createEmailText(message);
     const together = groupText([notification, notification], OF_NINE);
     const group = [together.title, ...together.lines];
     for (const words of [summary, ...group, subject, text, html.replace(/<style>.*<\/style>|<[^>]*>/g, '')])
@@ -388,5 +388,5 @@ test('the message that tests a channel has plain words, too', () => {
   const payload = testPayload({ notificationId: 'msg_1', channel: 'on-call', createdAt: '2026-03-20T12:00:00.000Z' });
   const view = readMessage(payload);
   if (view === null) throw new Error('the payload cannot be read');
-  expect(emailText(view).text).not.toMatch(OURS);
+  expect(createEmailText(view).text).not.toMatch(OURS);
 });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { compose } from '../../../src/alerts/outbox/compose-due.ts';
-import { routesOf, summarySlot } from '../../../src/alerts/pipeline/route.ts';
+import { composeDueMessages } from '../../../src/alerts/outbox/compose-due.ts';
+import { findSummaryTimes, toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import type { ChannelConfig, RouteConfig } from '../../../src/config/channel-types.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import { RULES, SEVERITIES } from '../../../src/core/text/alert-words.ts';
@@ -157,13 +157,13 @@ test('two senders compose one digest, and one that dies after composing loses no
   const world = await startWorld();
   await world.syncAt(2);
   await world.syncAt(8, ['new', 5_000]);
-  const dueMs = summarySlot({ digestHour: 7, timezone: 'UTC' }, world.clock.now()).nextMs;
+  const dueMs = findSummaryTimes({ digestHour: 7, timezone: 'UTC' }, world.clock.now()).nextMs;
   const connections = [openForWriting(world.config.ledger.path), openForWriting(world.config.ledger.path)];
   onTestFinished(() => {
     for (const connection of connections) connection.close();
   });
-  const routes = routesOf(world.config.alerts.channels);
-  const made = connections.map((connection) => compose(connection, { routes, nowMs: dueMs }));
+  const routes = toRoutes(world.config.alerts.channels);
+  const made = connections.map((connection) => composeDueMessages(connection, { routes, nowMs: dueMs }));
   expect(made).toEqual([1, 0]);
   const [{ id } = { id: '' }] = messages(world.view());
   expect(world.finance.received).toEqual([]);

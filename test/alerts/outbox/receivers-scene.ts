@@ -1,7 +1,7 @@
 import { addSilence } from '../../../src/alerts/actions.ts';
-import { compose } from '../../../src/alerts/outbox/compose-due.ts';
+import { composeDueMessages } from '../../../src/alerts/outbox/compose-due.ts';
 import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
-import { type ChannelRoute, routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { type ChannelRoute, toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
 import { AlertBook } from '../../../src/alerts/state/alert-book.ts';
@@ -17,7 +17,7 @@ export const JUMPS = holds({ level: 'happened', severity: 'critical', threshold:
 export const GONE = clear(true);
 const PERIOD = '2026-03';
 
-export const ROUTES = routesOf([{ type: 'log', name: 'a' }]).map((route) => ({
+export const ROUTES = toRoutes([{ type: 'log', name: 'a' }]).map((route) => ({
   ...route,
   followUps: 'at_once' as const,
 }));
@@ -61,7 +61,7 @@ export async function world() {
     state.nowMs += 2;
   };
   /** As a daemon looks; returns how many messages it makes. */
-  const ask = () => compose(connection, notifying(connection, state.nowMs));
+  const ask = () => composeDueMessages(connection, notifying(connection, state.nowMs));
   const pass = (ms: number) => {
     state.nowMs += ms;
     ask();

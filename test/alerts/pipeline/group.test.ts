@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
+import { simulateDelivery } from '../../../src/alerts/outbox/accept-all.ts';
 import { notifyChannels } from '../../../src/alerts/outbox/notify-channels.ts';
 import { clear, holds, type Judgement } from '../../../src/alerts/rules/judgement.ts';
 import { observation } from '../../../src/alerts/rules/observation.ts';
@@ -44,7 +44,7 @@ async function world() {
     });
   const sent = () =>
     messages(connection).map(({ payload: { event, tenant_id, alerts } }) => `${event} ${tenant_id ?? alerts.length}`);
-  return { look, waiting, sent, accept: (atMs: number) => acceptAll(connection, notifying(connection, atMs)) };
+  return { look, waiting, sent, accept: (atMs: number) => simulateDelivery(connection, notifying(connection, atMs)) };
 }
 
 test('an end is sent on its own, even when pending group members are due', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { NotifyDecision } from '../../../src/alerts/pipeline/decide.ts';
 import {
-  NOTHING_PENDING,
+  NO_PENDING_NOTIFICATION,
   type PendingNotification,
   type ScheduleContext,
   scheduleNotification,
@@ -25,7 +25,7 @@ function next(
 }
 
 const PENDING: PendingNotification = {
-  ...NOTHING_PENDING,
+  ...NO_PENDING_NOTIFICATION,
   pending: 'opened 1 happened 0',
   pendingAt: later(-2),
   dueAt: later(-2),
@@ -34,21 +34,24 @@ const PENDING: PendingNotification = {
 
 test('with nothing pending, the decision is repeated at its own time', () => {
   const nothing: NotifyDecision = { event: null, reason: 'silence:x', evaluateAtMs: NOON + HOUR_MS };
-  expect(next(PENDING, nothing)).toEqual({ ...NOTHING_PENDING, dueAt: later(1), scheduledAt: NOW });
+  expect(next(PENDING, nothing)).toEqual({ ...NO_PENDING_NOTIFICATION, dueAt: later(1), scheduledAt: NOW });
   // When that was worked out stays as it is: a clock that was ahead shows by it.
-  expect(next(next(NOTHING_PENDING, nothing), nothing, { nowMs: NOON + 1 }).scheduledAt).toBe(NOW);
-  expect(next(PENDING, { event: null, reason: 'notified', evaluateAtMs: null })).toEqual(NOTHING_PENDING);
+  expect(next(next(NO_PENDING_NOTIFICATION, nothing), nothing, { nowMs: NOON + 1 }).scheduledAt).toBe(NOW);
+  expect(next(PENDING, { event: null, reason: 'notified', evaluateAtMs: null })).toEqual(NO_PENDING_NOTIFICATION);
 });
 
 test('a notification is sent at once, with its daily summary, or with its group', () => {
-  expect(next(NOTHING_PENDING, OPENED)).toMatchObject({
+  expect(next(NO_PENDING_NOTIFICATION, OPENED)).toMatchObject({
     pending: PENDING.pending,
     pendingAt: NOW,
     dueAt: NOW,
     batch: null,
   });
-  expect(next(NOTHING_PENDING, OPENED, { digestAt: later(9) })).toMatchObject({ dueAt: later(9), batch: 'digest' });
-  expect(next(NOTHING_PENDING, OPENED, { groupAt: () => later(20) })).toMatchObject({
+  expect(next(NO_PENDING_NOTIFICATION, OPENED, { digestAt: later(9) })).toMatchObject({
+    dueAt: later(9),
+    batch: 'digest',
+  });
+  expect(next(NO_PENDING_NOTIFICATION, OPENED, { groupAt: () => later(20) })).toMatchObject({
     dueAt: later(20),
     batch: 'group',
   });

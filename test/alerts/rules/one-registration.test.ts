@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
-import { covers } from '../../../src/alerts/pipeline/silence.ts';
-import { unroutedRules } from '../../../src/alerts/pipeline/unrouted-rules.ts';
+import { simulateDelivery } from '../../../src/alerts/outbox/accept-all.ts';
+import { silenceCovers } from '../../../src/alerts/pipeline/silence.ts';
+import { findUnroutedRules } from '../../../src/alerts/pipeline/unrouted-rules.ts';
 import type { UsageKind } from '../../../src/alerts/rules/kind.ts';
 import type { UsageMessage } from '../../../src/alerts/rules/message.ts';
 import type { Detection } from '../../../src/alerts/rules/rule.ts';
@@ -74,7 +74,7 @@ test('one registration of a rule is enough to find, notify, list, mute, route an
     const source = listingOf('ws-1', records);
     const outcome = await realRun({ writer, source, now: () => nowMs, workspace: { id: 'ws-1' } });
     expect(outcome).toMatchObject({ status: 'applied' });
-    acceptAll(connection, notifying(connection, nowMs));
+    simulateDelivery(connection, notifying(connection, nowMs));
   };
   await run(10n);
   await run(777n);
@@ -88,9 +88,9 @@ test('one registration of a rule is enough to find, notify, list, mute, route an
   expect(connection.prepare('SELECT rule, state FROM finance_alerts').all()).toEqual([
     { rule: 'toy', state: 'resolved' },
   ]);
-  expect(unroutedRules([], 'ws-1').find(({ severity }) => severity === 'warning')?.rules).toContain(name);
+  expect(findUnroutedRules([], 'ws-1').find(({ severity }) => severity === 'warning')?.rules).toContain(name);
   const plan = { kind: 'plan' as const, rule: '*', tenant: '*', period: '*', upToCredits: 900n };
-  expect(covers(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
+  expect(silenceCovers(plan, { rule: name, tenantId: 'acme', period: '2026-03', credits: 777n })).toBe(true);
 });
 
 test('no module outside the rules and the list of their names names a rule', () => {

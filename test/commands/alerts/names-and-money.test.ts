@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { emailText } from '../../../src/alerts/channels/email-text.ts';
+import { createEmailText } from '../../../src/alerts/channels/email-text.ts';
 import { readMessage } from '../../../src/alerts/channels/read-message.ts';
 import { textWidth } from '../../../src/reports/formats/table.ts';
 import { ACTIVE, HOSTILE_NAMES } from '../../alerts/channels/hostile.ts';
@@ -51,7 +51,7 @@ it('tells the name of a tenant and the money at stake in list, explain, payload 
   });
   const view = readMessage(payload);
   if (view === null) throw new Error('the payload has no view');
-  const { subject, text, html } = emailText(view);
+  const { subject, text, html } = createEmailText(view);
   expect(subject).toContain('(Acme GmbH, ws-1)');
   expect(text).toMatch(/^Costs about 80 EUR more than January\.$|^Costs 80\.00 EUR more than January\.$/m);
   expect(html).toMatch(/<bdi>Costs .*80(\.00)? EUR/);

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
 import { composeEmergency, type EmergencyMessage } from '../../../src/alerts/outbox/emergency.ts';
-import { routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/watches/disk-watch.ts';
 import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
@@ -85,7 +85,7 @@ test('a backup or a slow fill raises no alert; little free space does', async ()
 
 test('an unwritable ledger causes one emergency notification per channel, recorded once it can be written', async () => {
   const { connection } = openLedger();
-  const routes = routesOf([
+  const routes = toRoutes([
     { type: 'log', name: 'a' },
     { type: 'log', name: 'b' },
     {
@@ -158,7 +158,7 @@ test('an unwritable ledger causes one emergency notification per channel, record
 
 test('an emergency notification that may have arrived is retried under its id', async () => {
   const { connection } = openLedger();
-  const routes = routesOf([{ type: 'log', name: 'a' }]);
+  const routes = toRoutes([{ type: 'log', name: 'a' }]);
   setRoutes(connection, routes, NOON);
   const news = { job: 'disk', detail: 'it cannot be written' } as const;
   const sent: EmergencyMessage[] = [];

@@ -1,5 +1,5 @@
 import { addSilence } from '../../../src/alerts/actions.ts';
-import { acceptAll } from '../../../src/alerts/outbox/accept-all.ts';
+import { simulateDelivery } from '../../../src/alerts/outbox/accept-all.ts';
 import { countAlerts, countOpenAlerts } from '../../../src/alerts/state/open-alerts.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
 import type { AlertSettings } from '../../../src/config/types.ts';
@@ -60,7 +60,7 @@ export async function playWorld(world: World, path: string, rules: AlertSettings
       const from = addPeriods(periodAt(atMs), -LOOKBACK);
       const reading = { atMs, from, records: listed(world, from, atMs) };
       await publishRun(writer, reading, rules);
-      acceptAll(connection, notifying(connection, atMs));
+      simulateDelivery(connection, notifying(connection, atMs));
       readings.push(reading);
     }
     const elapsedMs = performance.now() - started;

@@ -50,7 +50,7 @@ const ROUTES: Partial<Record<SettingsKind, [Partial<Route>, Partial<Route>]>> = 
 };
 
 /** The channels that there are with these settings. */
-function routesOf({ receivers }: Plan, settings: SettingsKind): Route[] {
+function toRoutes({ receivers }: Plan, settings: SettingsKind): Route[] {
   return receivers.map(({ name, digest }, index) => ({
     ...{ name, ...(digest ? { digest_hour: 8 } : {}) },
     ...ROUTES[settings]?.[index],
@@ -80,7 +80,7 @@ export function configure(
   writeFileSync(file, JSON.stringify(configuration), { mode: 0o600 });
   const names = tenantIds(plan).map((id, index) => `"${id}","${settings} ${index}",${refOf(index)}`);
   writeFileSync(join(folder, NAMES_FILE), ['tenant_id,display_name,external_ref', ...names, ''].join('\n'));
-  return { settings, config: loadConfig({ file, env: {}, cwd: folder }), routes: routesOf(plan, settings) };
+  return { settings, config: loadConfig({ file, env: {}, cwd: folder }), routes: toRoutes(plan, settings) };
 }
 
 /** All of the world, of each one. */
@@ -117,7 +117,7 @@ function configurationOf(plan: Plan, folder: string, settings: SettingsKind): ob
     ...(BUDGETS[settings] === undefined ? {} : { budgets: BUDGETS[settings] }),
     ...(plan.outlet === null ? {} : { outlets: [outletOf(plan)] }),
     alerts: {
-      channels: routesOf(plan, settings).map((route) => {
+      channels: toRoutes(plan, settings).map((route) => {
         return { type: 'webhook', url: `https://${route.name}.example/hook`, ...route };
       }),
     },

@@ -1,5 +1,5 @@
-import { evaluateAll } from '../../../src/alerts/outbox/evaluate-due.ts';
-import { type ChannelRoute, type Notifying, routesOf } from '../../../src/alerts/pipeline/route.ts';
+import { prepareForChannels } from '../../../src/alerts/outbox/evaluate-due.ts';
+import { type ChannelRoute, type NotifyOptions, toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
@@ -16,7 +16,7 @@ import type { Applied } from '../sandbox-fixture.ts';
 import { workspaceConfig } from './workspace-config.ts';
 
 /** Where everything is told. */
-export const LOG_ROUTES = routesOf([{ type: 'log', name: 'log' }]);
+export const LOG_ROUTES = toRoutes([{ type: 'log', name: 'log' }]);
 const logger = createLogger({ level: 'silent' });
 const staging = new StagingRoom();
 const signal = new AbortController().signal;
@@ -29,14 +29,14 @@ export function giveRoutes(connection: LedgerDb, routes: readonly ChannelRoute[]
 }
 
 /** The channels of a connection and a moment, for what evaluates alerts; without `setRoutes` there are no channels. */
-export function notifying(connection: LedgerDb, nowMs: number): Notifying {
+export function notifying(connection: LedgerDb, nowMs: number): NotifyOptions {
   return { routes: routesBy.get(connection) ?? [], nowMs };
 }
 
 /** From now on alerts are told by these over this connection, as by a daemon that has started with them. */
 export function setRoutes(connection: LedgerDb, routes: readonly ChannelRoute[], nowMs = 0): void {
   giveRoutes(connection, routes);
-  evaluateAll(connection, notifying(connection, nowMs));
+  prepareForChannels(connection, notifying(connection, nowMs));
 }
 
 /** A writer over a ledger that the test has open, such as one in memory. It tells the log, unless other routes were set. */

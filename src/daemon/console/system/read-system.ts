@@ -1,5 +1,5 @@
-import { disabledChannels } from '../../../alerts/outbox/channel-states.ts';
-import { failingChannels } from '../../../alerts/outbox/failing-channels.ts';
+import { findDisabledChannels } from '../../../alerts/outbox/channel-states.ts';
+import { findFailingChannels } from '../../../alerts/outbox/failing-channels.ts';
 import { channelsOf } from '../../../alerts/pipeline/route.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../../ledger/store/file/daemon-lock.ts';
 import { listAlerts } from '../../../operations/alerts/list-alerts.ts';
@@ -46,8 +46,8 @@ export async function readSystem(
   const channels = channelsOf(context.config);
   const names = channels.map(({ name }) => name);
   const reasons = new Map([
-    ...failingChannels(connection, names).map(({ name, reason }) => [name, reason] as const),
-    ...disabledChannels(connection).map(({ name, reason }) => [name, `disabled: ${reason}`] as const),
+    ...findFailingChannels(connection, names).map(({ name, reason }) => [name, reason] as const),
+    ...findDisabledChannels(connection).map(({ name, reason }) => [name, `disabled: ${reason}`] as const),
   ]);
   return {
     faults: readinessFaults(probe).map(({ message }) => message),

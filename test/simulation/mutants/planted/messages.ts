@@ -91,8 +91,8 @@ export const MESSAGES: Planted = {
   'src/alerts/pipeline/group.ts': {
     'waits-for-its-like': [
       'that a second workspace cannot be read is told ten hours later, to be in one message with a third',
-      'const HOST_MS = 10 * 60_000;',
-      'const HOST_MS = 10 * 60 * 60_000;',
+      'const SERVICE_GROUP_MS = 10 * 60_000;',
+      'const SERVICE_GROUP_MS = 10 * 60 * 60_000;',
     ],
   },
   'src/core/text/redact.ts': {

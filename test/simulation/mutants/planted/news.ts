@@ -48,19 +48,19 @@ export const NEWS: Planted = {
   'src/alerts/pipeline/silence.ts': {
     'planned-and-told': [
       'what grows as somebody has planned is told',
-      'const row = rows.find((each) => covers(each, subject));',
-      "const row = rows.find((each) => each.kind === 'silence' && covers(each, subject));",
+      'const row = rows.find((each) => silenceCovers(each, subject));',
+      "const row = rows.find((each) => each.kind === 'silence' && silenceCovers(each, subject));",
     ],
     'silenced-and-told': [
       'what somebody has silenced is told',
-      'const row = rows.find((each) => covers(each, subject));',
-      "const row = rows.find((each) => each.kind === 'plan' && covers(each, subject));",
+      'const row = rows.find((each) => silenceCovers(each, subject));',
+      "const row = rows.find((each) => each.kind === 'plan' && silenceCovers(each, subject));",
     ],
   },
   'src/alerts/outbox/evaluate-due.ts': {
     'renamed-and-untold': [
       'a channel that was renamed hears of open faults only when something else is asked',
-      '      evaluateAgain(connection, null, nowMs);\n',
+      '      scheduleNewDecisions(connection, null, nowMs);\n',
       '',
     ],
   },

@@ -1,31 +1,31 @@
 import type { SlackConfig, TeamsConfig } from '../../config/channel-types.ts';
 import { sleep } from '../../core/clock.ts';
 import type { Message } from '../messages/message.ts';
-import type { ReadBody } from './accepted-bodies.ts';
+import type { ResponseBodyReader } from './accepted-bodies.ts';
 import type { Channel } from './channel.ts';
-import { channelUrl } from './channel-url.ts';
+import { requireChannelUrl } from './channel-url.ts';
 import { postJson } from './post-json.ts';
 import { readMessage } from './read-message.ts';
 import type { HttpChannelDeps } from './webhook-channel.ts';
 
-/** How messages are written for a receiver that people read. */
+/** How messages are written for a chat service. */
 interface Form {
   type: string;
   /** Returns the JSON body for a message. */
   bodyOf(message: Message): object;
-  /** Reads the body of a 2xx response. */
-  readBody: ReadBody;
-  /** Shortest time between the starts of two messages; 0: none. */
+  /** Finds a failure in the body of a 2xx response. */
+  readBody: ResponseBodyReader;
+  /** The shortest time between the starts of two requests; 0 or absent: none. */
   spacingMs?: number;
 }
 
-/** Posts each notification as a message for people, in the receiver's own form. Throws `channel_url_refused`. */
-export function createViewChannel(
+/** Creates a channel that posts each notification in the form of a chat service. Throws `channel_url_refused`. */
+export function createChatChannel(
   config: Omit<SlackConfig | TeamsConfig, 'type'>,
   { clock, proxy, resolve }: HttpChannelDeps,
   { type, bodyOf, readBody, spacingMs = 0 }: Form,
 ): Channel {
-  const url = channelUrl(config);
+  const url = requireChannelUrl(config);
   const { name, timeoutMs, allowPrivate, ca } = config;
   const policy = { allowPrivate, resolve };
   let nextFreeMs = Number.NEGATIVE_INFINITY;
