@@ -11,7 +11,7 @@ import { scheduleNewDecisions } from './outbox/evaluate-due.ts';
 import { requireAlerts } from './state/alert-store.ts';
 import type { FeedbackRequest } from './state/feedback.ts';
 
-/** A person's acknowledgement of an alert. */
+/** A person's request to acknowledge an alert. */
 export interface AcknowledgeRequest {
   /** The id of an alert, or the id of a message, which stands for all of its alerts. */
   alertId: string;
@@ -20,7 +20,9 @@ export interface AcknowledgeRequest {
   nowMs: number;
 }
 
-/** A silence or plan between two moments. In patterns `*` matches anything. */
+/**
+ * A person's request to add a silence or a plan. In the patterns `rule`, `tenant` and `period`, `*` matches anything.
+ */
 export interface SilenceRequest {
   kind: 'silence' | 'plan';
   /** A null workspace means every workspace. */
@@ -61,7 +63,7 @@ export function acknowledgeAlert(connection: LedgerDb, request: AcknowledgeReque
     .immediate();
 }
 
-/** Finds the alerts of an id. Throws `workspace_ended` for a retired workspace, because nobody would see the change. */
+/** Returns the alerts with an id. Throws `workspace_ended` for a retired workspace: nobody would see the change. */
 function alertsHere(connection: LedgerDb, alertId: string): ReturnType<typeof requireAlerts> {
   const known = requireAlerts(connection, alertId);
   for (const workspaceKey of new Set(known.map((alert) => alert.workspaceKey)))
@@ -99,8 +101,9 @@ function acknowledge(
 }
 
 /**
- * Labels an alert, or all alerts of a message; the last label counts. An alert labelled `false` gets no reminders and
- * leaves the list. A label that equals the last one is not recorded again. Returns the ids of the alerts. Throws `unknown_alert` and `workspace_ended`.
+ * Labels an alert, or all alerts of a message; the last label counts. An alert labelled `false` is acknowledged and
+ * leaves the list. A label that equals the last one is not recorded again. Returns the ids of the alerts. Throws
+ * `unknown_alert` or `workspace_ended`.
  */
 export function recordFeedback(connection: LedgerDb, request: FeedbackRequest): string[] {
   const { alertId, label, note, by, nowMs } = request;
@@ -129,8 +132,8 @@ function lastFeedback(connection: LedgerDb, alertKey: number): typeof alertFeedb
 }
 
 /**
- * Adds a silence or plan for the alerts that match the patterns; returns its id. If the same actor has an equal one that
- * still mutes, returns that one and adds none. Throws `unknown_workspace` and `workspace_ended`.
+ * Adds a silence or plan for the alerts that match the patterns; returns its id. If the same person has added an equal
+ * one that was not ended, returns the id of that one and adds none. Throws `unknown_workspace` or `workspace_ended`.
  */
 export function addSilence(connection: LedgerDb, request: SilenceRequest, randomness = systemRandomness): string {
   const { workspaceId } = request;
@@ -185,8 +188,8 @@ function equalSilence(connection: LedgerDb, values: Partial<typeof silences.$inf
 }
 
 /**
- * Ends a silence or a plan before its time. Does nothing if the same actor ended it already. Throws `unknown_silence` if
- * there is none that still mutes.
+ * Ends a silence or a plan before its time. Does nothing if the same person ended it already. Throws `unknown_silence`
+ * if there is none with this id that is still active.
  */
 export function endSilence(
   connection: LedgerDb,

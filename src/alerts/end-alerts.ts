@@ -8,7 +8,7 @@ import type { ChannelRoute } from './pipeline/route.ts';
 import { AlertBook } from './state/alert-book.ts';
 import { renameSystemAlerts } from './state/alert-store.ts';
 
-export interface Ending extends RetiringWorkspace {
+export interface EndAlertsRequest extends RetiringWorkspace {
   by: string;
   nowMs: number;
   /** The channels that are notified. */
@@ -17,9 +17,13 @@ export interface Ending extends RetiringWorkspace {
 
 /**
  * Ends the open alerts of a workspace that this ledger stops reading. Receivers that were notified of an alert are
- * notified of its end. Runs inside the transaction that retires the workspace. Returns the number of notified ends.
+ * notified of its end. Runs inside the transaction that retires the workspace. Returns how many alerts receivers are
+ * notified of.
  */
-export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by, nowMs, routes }: Ending): number {
+export function endAlerts(
+  connection: LedgerDb,
+  { workspaceId, workspaceKey, by, nowMs, routes }: EndAlertsRequest,
+): number {
   const book = new AlertBook({
     connection,
     workspaceKey,
@@ -38,8 +42,8 @@ export function endAlerts(connection: LedgerDb, { workspaceId, workspaceKey, by,
 }
 
 /**
- * Withdraws the pending notifications of a workspace, or of the ledger itself (null), and the messages that contain
- * nothing else. Used when another ledger continues, which has the same notifications and sends them. Runs inside the
+ * Withdraws the pending notifications of a workspace, or about the ledger itself (null), and the messages that contain
+ * nothing else. Called when another ledger takes over, which has the same notifications and sends them. Runs inside the
  * caller's transaction. Returns the number of withdrawn notifications.
  */
 export function withdrawMessages(connection: LedgerDb, workspaceKey: number | null, nowMs: number): number {
@@ -70,10 +74,11 @@ interface UnderWay {
 }
 
 /**
- * Ends the alerts about the whole ledger in a copy that becomes a separate ledger: they belong to the original. They
- * end without a notification and get the ids of the new ledger. Runs inside the caller's transaction.
+ * Creates a function for a copy that becomes a separate ledger. The function ends the alerts about the whole ledger,
+ * which are about the original, without a notification, and gives them ids of the new ledger. Runs inside the caller's
+ * transaction.
  */
-export function leaveSystemAlerts(nowMs: number): (connection: LedgerDb) => void {
+export function createSystemAlertEnder(nowMs: number): (connection: LedgerDb) => void {
   return (connection) => {
     withdrawMessages(connection, null, nowMs);
     connection.exec(

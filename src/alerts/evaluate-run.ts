@@ -31,9 +31,10 @@ import type { EvaluationResult } from './state/alert-change.ts';
 import type { StoredAlert } from './state/alert-store.ts';
 import { parseSnapshot } from './state/rule-snapshot.ts';
 
+/** The settings for the evaluation of a run. */
 export interface RunAlertSettings {
   rules: AlertSettings;
-  /** Rules judge the current period and this many earlier ones, at least one. */
+  /** Rules judge the current period and this many earlier ones; 0 counts as 1. */
   lookbackPeriods: number;
   /** A period's figures have settled this many hours after its end. */
   settleHours: number;
@@ -48,9 +49,9 @@ interface EvaluationSources {
 }
 
 /**
- * Evaluates the rules for changed tenants, for periods that settled since the last run, and for open alerts. Stores the
- * results and their notifications. Runs inside the transaction that applies the run, so that an alert exists exactly if
- * its figures do. A rule that throws raises `job_failed`.
+ * Evaluates the rules for tenants that the run changed, for periods that settled since the last run, and for open
+ * alerts. Stores the results and their notifications. Runs inside the transaction that applies the run, so that alerts
+ * and the figures that they are about are stored together or not at all. A rule that throws raises `job_failed`.
  */
 export function evaluateRun(
   merged: MergedRun,
@@ -83,7 +84,7 @@ export function evaluateRun(
   });
 }
 
-/** Raises or ends the alert about failing rules, then notifies channels. */
+/** Raises the alert about failing rules, or ends it if `fault` is null; then notifies channels. */
 function finished(book: AlertBook<NotifyContext>, fault: string | null): EvaluationResult {
   book.observe(judgeJob({ job: 'alerting', detail: fault }));
   return notifyChannels(book);
@@ -151,13 +152,13 @@ class RunEvaluation {
     this.#judgeRules(usageRulesWith(({ inhibitedBy }) => inhibitedBy?.includes('new_id') !== true));
   }
 
-  /** Judges the subjects that the run points to, then the open alerts. */
+  /** Judges the subjects for which the run gives the rules a reason, then the rules' open alerts. */
   #judgeRules(rules: readonly RuleName[]): void {
     for (const rule of rules) this.#inRun(rule);
     this.#reconsider(rules);
   }
 
-  /** Evaluates one rule unless it threw in this run: then its alerts stay unchanged. */
+  /** Evaluates one rule, unless it threw in this run; in that case its alerts stay unchanged. */
   #of<T>(name: RuleName, look: (rule: Detection) => T): T | null {
     const rule = usageRule(name)?.detection;
     return rule === undefined || this.#faults.has(name) ? null : attributeErrors(name, () => look(rule));
@@ -171,7 +172,7 @@ class RunEvaluation {
     });
   }
 
-  /** Judges subjects without an open alert; those with one are judged together with it. */
+  /** Judges subjects without an open alert in a period. Subjects with one are judged with the open alerts. */
   #inPeriod(look: PeriodLook): void {
     const { periodKey } = look.facts;
     const conditions = RULES.flatMap((name) => {
@@ -233,8 +234,8 @@ class RunEvaluation {
   }
 
   /**
-   * Reports whether a settled alert is unchanged because no figure up to its month changed. A replay has constant
-   * settings.
+   * Reports whether judging a settled alert again would change nothing, because no figure up to its month changed. This
+   * holds only in a replay, whose settings are constant.
    */
   #isSettledUnchanged(alert: StoredAlert, periodKey: number): boolean {
     if (!isFinal(alert) || alert.state !== 'firing' || alert.clearRunKey !== null) return false;
@@ -242,8 +243,8 @@ class RunEvaluation {
   }
 
   /**
-   * Reports whether an alert's period has left the window. For rules that compare two readings, the month of its last
-   * change counts as well.
+   * Reports whether an alert's period has left the window. For rules that compare two readings, the month in which the
+   * alert last changed must have left it too.
    */
   #isForgotten(kind: UsageKind | null, alert: StoredAlert, periodKey: number): boolean {
     const changedIn = periodKeyOf(this.#merged.run.workspaceKey, alert.lastChangedAt.slice(0, 7));
@@ -254,7 +255,7 @@ class RunEvaluation {
     const key = subjectKey(seen);
     this.#seen.add(key);
     const open = this.#openByKey.get(key);
-    // A service may revert and repeat a change every night; the alert stays open, so that it is notified once.
+    // A service may revert and repeat a change every night. The alert then stays open, so that it is notified once.
     const isEnd = usageKind(seen.rule)?.compares === 'readings' && seen.judgement.verdict === 'clear';
     const goesOn = isEnd && open !== undefined && this.#isRepeated(open);
     this.#book.observe(goesOn ? { ...seen, judgement: UNDECIDED } : seen, alert);
@@ -274,7 +275,7 @@ function subjectKey({ rule, periodKey, tenantKey, cause = null }: AlertSubject):
   return `${rule}.${periodKey}.${tenantKey}.${cause}`;
 }
 
-/** Evaluates a rule for a tenant or a workspace in a period; null if the rule has no result. */
+/** Evaluates a rule for a tenant, or for the workspace in a period (a key); null if the rule has no result. */
 export function evaluateRule(
   context: RuleContext,
   rule: RuleName,
@@ -296,7 +297,7 @@ export function evaluateRule(
   );
 }
 
-/** A recurring alert ends only after its figures were unchanged for this long. */
+/** An alert that has begun more than once ends only after its figures were unchanged for this long. */
 const RECURRING_QUIET_MS = 7 * 86_400_000;
 
 const timesFired = prepared((db) => {

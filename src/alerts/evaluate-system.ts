@@ -16,6 +16,7 @@ import { AlertBook } from './state/alert-book.ts';
 import type { EvaluationResult } from './state/alert-change.ts';
 import { isOpenAlertSql } from './state/alert-store.ts';
 
+/** How long a workspace has had no complete run, and the limit for it. */
 export interface StaleCheck {
   workspaceId: string;
   sinceMs: number;
@@ -33,9 +34,9 @@ export function evaluateFailure(
 }
 
 /**
- * Raises `sync_stale` for workspaces without a recent complete run; the next complete run ends it. Takes the write
- * lock before reading, because SQLite refuses to upgrade a transaction whose reading another process made outdated.
- * Writes nothing if nothing changed.
+ * Raises `sync_stale` for workspaces without a recent complete run; the next complete run ends the alert. Takes the
+ * write lock before reading, because SQLite refuses the writes of a transaction that read before another process
+ * wrote. Writes nothing if nothing changed.
  */
 export function evaluateStale(
   connection: LedgerDb,
@@ -67,7 +68,7 @@ const isFailing = prepared((db) => {
 
 /**
  * Raises an alert about a job of the ledger, or ends it if `detail` is null. Writes nothing if nothing changed.
- * `alreadySent` contains the messages that channels received while the ledger could not be written.
+ * `alreadySent` contains the messages that channels received, or may have, while the ledger could not be written.
  */
 export function evaluateJob(
   connection: LedgerDb,
@@ -89,7 +90,7 @@ export function evaluateJob(
 
 const BY_TIMER = { runKey: null, runId: null, actor: 'timer' } as const;
 
-/** Runs inside the caller's transaction. */
+/** Records a result about a workspace or the ledger, and notifies channels. Runs inside the caller's transaction. */
 function raise(
   connection: LedgerDb,
   seen: Observation,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { addSilence } from '../../src/alerts/actions.ts';
 import { evaluateJob } from '../../src/alerts/evaluate-system.ts';
-import { keptRunTimes, RunMoments, runTimesOf } from '../../src/alerts/forecast/run-moments.ts';
+import { createCachedRunTimes, createRunTimes, RunMoments } from '../../src/alerts/forecast/run-moments.ts';
 import { UsageHistory } from '../../src/alerts/forecast/usage-history.ts';
 import { simulateDelivery } from '../../src/alerts/outbox/accept-all.ts';
 import { findSummaryTimes } from '../../src/alerts/pipeline/route.ts';
@@ -121,7 +121,7 @@ playTable([
       for (const [index, nowMs] of [right, wrong, ...later, wrong + HOUR_MS].entries()) {
         await publish(connection, [usageRecord('acme', 10 * (index + 1))], { nowMs });
       }
-      for (const runTimes of [runTimesOf, keptRunTimes]) {
+      for (const runTimes of [createRunTimes, createCachedRunTimes]) {
         const moments = new RunMoments(runTimes(connection, 1), wrong + DAY_MS);
         expect(moments.placeOf(wrong + MINUTE_MS)).toMatchObject({
           earlier: { lastEntryId: lastEntryOf(connection, 11) },

@@ -3,23 +3,26 @@ import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { usageRulesWith } from '../rules/rules.ts';
 
-/** Accuracy of the notified jumps in months that are over. */
+/** How accurate the notified jumps were, in months that are over. */
 export interface Accuracy {
   /** Forecasts by the level of their notification. */
   forecasts: Record<'likely' | 'happened', ForecastAccuracy>;
-  /** Months notified as likely jumps, and those of them that reached their limit. */
+  /** The number of months of tenants that were notified as likely jumps. */
   likely: number;
+  /** How many of these months reached their limit. */
   cameTrue: number;
-  /** Median number of days from the likely notification until it happened; null if no likely notification came first. */
+  /** The median number of days from the notification as likely to the one as happened; null if no jump had both. */
   leadDays: number | null;
   messagesADay: number;
 }
 
 interface ForecastAccuracy {
   notified: number;
-  /** Ranges in which the month ended. */
+  /** The number of forecasts whose range the month ended in. */
   held: number;
-  /** Median of the forecast remainder divided by the actual remainder; null if no credits followed. */
+  /**
+   * The median of the credits forecast for the rest of the month, divided by the actual ones; null if none followed.
+   */
   forecastToActual: number | null;
 }
 

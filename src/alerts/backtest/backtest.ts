@@ -6,7 +6,7 @@ import type { RunAlertSettings } from '../evaluate-run.ts';
 import { KeptHistory } from '../forecast/usage-history.ts';
 import type { FeedbackLabel } from '../state/feedback.ts';
 import { type Accuracy, readAccuracy } from './accuracy.ts';
-import { findHistory, type RecordedHistory, recordedLinks } from './history.ts';
+import { findHistory, type RecordedHistory, readRecordedLinks } from './history.ts';
 import { Replica } from './replica.ts';
 
 /** The evaluated periods, both included. The replay always starts at the beginning of the history. */
@@ -21,36 +21,37 @@ export interface BacktestRequest {
   onProgress?: (progress: { runs: number; totalRuns: number }) => void;
 }
 
-/** An alert that the settings would have notified, or that a person labelled. */
+/** An alert that receivers would have been notified of under the settings, or that a person labelled. */
 export interface BacktestAlert {
   period: Period;
   rule: RuleName;
   tenantId: string | null;
-  /** The highest level reached; null: it would not have been notified. */
+  /** The highest level that the alert reached; null if nobody would have been notified. */
   level: Level | null;
   /** ISO-8601 UTC. */
   firstFiredAt: string | null;
-  /** Messages that each channel would have received about it, including its end. */
+  /** The number of messages that each channel would have received about the alert, including its end. */
   notifications: number;
   label: FeedbackLabel | null;
 }
 
-export interface Backtest {
+export interface BacktestResult {
   history: RecordedHistory;
   alerts: BacktestAlert[];
   accuracy: Accuracy;
 }
 
-/** The replay runs this long before it lets other work run, such as a stop signal or the progress bar. */
+/** The replay pauses after this time, so that a stop signal and the progress bar are handled. */
 const TURN_MS = 50;
 
 /**
- * Replays a workspace's recorded history through the rules under other settings, and returns the alerts that they would
- * have notified. The ledger is only read. Silences, plans, acknowledgements and system alerts are left out.
+ * Replays a workspace's recorded history through the rules under other settings, and returns the alerts that receivers
+ * would have been notified of. The ledger is only read. Silences, plans, acknowledgements and system alerts are left
+ * out.
  *
  * @throws AppError `no_history` if there is nothing to replay, or the abort reason of `signal`.
  */
-export async function backtest(request: BacktestRequest): Promise<Backtest> {
+export async function backtest(request: BacktestRequest): Promise<BacktestResult> {
   const { ledger, workspaceId, settings, window, signal, onProgress } = request;
   const history = findHistory(ledger, workspaceId);
   const kept = new KeptHistory(ledger, history.workspaceKey);
@@ -58,7 +59,7 @@ export async function backtest(request: BacktestRequest): Promise<Backtest> {
   try {
     let runs = 0;
     let turnEndsMs = systemClock.monotonic() + TURN_MS;
-    for (const link of recordedLinks(ledger, history)) {
+    for (const link of readRecordedLinks(ledger, history)) {
       replica.play(link);
       if (link.action === 'run') runs += 1;
       if (systemClock.monotonic() < turnEndsMs) continue;

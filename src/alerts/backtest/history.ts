@@ -8,7 +8,7 @@ import { findWorkspace, highest } from '../../ledger/store/subjects.ts';
 export interface RecordedHistory {
   workspaceKey: number;
   workspaceId: string;
-  /** The first run: it recorded a baseline and notified nobody. */
+  /** The first run, which recorded its alerts and notified nobody. */
   firstRunKey: number | null;
   /** The last position in the chain that is replayed. */
   lastSeq: number;
@@ -18,9 +18,9 @@ export interface RecordedHistory {
   lastRunAt: string;
 }
 
-/** A run that was applied, or a close or reopen, as the ledger keeps it. */
+/** A recorded event: a run that was applied, or the close or reopening of a period. */
 export interface RecordedLink {
-  /** Position in the chain; it defines the order of events whatever the clocks showed. */
+  /** The position in the chain. It defines the order of events, even if a clock was wrong. */
   seq: number;
   action: 'run' | 'close' | 'reopen';
   /** ISO-8601 UTC. */
@@ -28,10 +28,10 @@ export interface RecordedLink {
   /** 0 unless `action` is `run`. */
   runKey: number;
   runId: string;
-  /** The periods that the run covered, both included; null is no limit. */
+  /** The first and last period that the run read; null is no limit. */
   fromPeriod: string | null;
   toPeriod: string | null;
-  /** The first of the event's entries, whose ids follow each other; null without entries. */
+  /** The id of the event's first entry; the ids of its entries are consecutive. Null without entries. */
   firstEntryId: number | null;
   entries: number;
   /** 0 unless a period was closed or reopened. */
@@ -62,8 +62,8 @@ export function findHistory(connection: LedgerDb, workspaceId: string): Recorded
   });
 }
 
-/** Yields the events of a workspace in order. It holds one page in memory. */
-export function* recordedLinks(connection: LedgerDb, history: RecordedHistory): Generator<RecordedLink> {
+/** Yields the events of a workspace in order. They are read in pages, one of which is in memory. */
+export function* readRecordedLinks(connection: LedgerDb, history: RecordedHistory): Generator<RecordedLink> {
   const page = connection.prepare(
     `SELECT applied_seq AS seq, 'run' AS action, finished_at AS at, run_key AS runKey, run_id AS runId,
        from_period AS fromPeriod, to_period AS toPeriod, first_entry_id AS firstEntryId, entries, 0 AS periodKey

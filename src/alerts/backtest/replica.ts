@@ -10,9 +10,10 @@ import { simulateDelivery } from '../outbox/accept-all.ts';
 import { toRoutes } from '../pipeline/route.ts';
 import type { RecordedHistory, RecordedLink } from './history.ts';
 
-/** The one receiver that notifications of a replay are counted for; nothing is ever sent to it. */
+/** The only channel of a replay. Its messages are counted and never sent. */
 const CHANNELS = toRoutes([{ type: 'log', name: 'backtest' }]);
 
+/** What a replica replays, and the settings that it uses. */
 export interface ReplicaSource {
   ledger: LedgerDb;
   history: RecordedHistory;
@@ -107,7 +108,7 @@ export class Replica {
     connection.pragma('journal_mode = MEMORY');
     const copy = (table: string, where: string, columns = '*') => copier(ledger, connection, { table, where, columns });
     for (const table of ['workspaces', 'tenants']) copy(table, 'workspace_key = ?')(history.workspaceKey);
-    // A period may be copied as soon as it has a record: at that time no run has covered, settled or closed it.
+    // Only these columns are copied, because a period is copied before the replay has read, settled or closed it.
     const periods = (where: string) =>
       copy('periods', where, 'period_key, workspace_key, period, period_start, period_end');
     return {

@@ -4,8 +4,8 @@ import { alertsOfSummary, type Payload, readPayload } from './read-payload.ts';
 
 /**
  * Creates a channel that logs each notification, and each alert of a digest, as one line: with level `error` if it is
- * critical, `warn` if it is not or has ended. The level `debug` adds the whole notification. Numbers stay exact. Strings
- * are made inert, because log lines are shown on terminals.
+ * critical, `warn` if it is not or has ended. The level `debug` adds the whole notification. Numbers stay exact.
+ * Strings are made inert, because log lines are shown on terminals.
  */
 export function createLogChannel(name: string, logger: Logger): Channel {
   const deliver = async ({ notificationId, payload, attempt }: ChannelMessage): Promise<DeliveryResult> => {

@@ -17,8 +17,8 @@ const MAX_REMEMBERED_MESSAGES = 100;
 
 /**
  * Creates a channel that sends each alert as an event of PagerDuty's Events API v2, with the alert's id as `dedup_key`.
- * An alert that begins or escalates triggers an incident, which its acknowledgement acknowledges and its end resolves. A
- * group or digest becomes one event for each alert, in order; PagerDuty ignores repeated events. An alert that begins
+ * An alert that begins or escalates triggers an incident, which its acknowledgement acknowledges and its end resolves.
+ * A group or digest becomes one event for each alert, in order; PagerDuty ignores repeated events. An alert that begins
  * with settled figures is not sent. Throws `channel_url_refused`.
  */
 export function createPagerdutyChannel(config: Omit<PagerdutyConfig, 'type'>, deps: HttpChannelDeps): Channel {
@@ -83,7 +83,9 @@ function pagerdutyEventOf(alert: Payload, dedupKey: string): object {
   return triggerOf(alert, dedupKey, alert.severity === 'critical' ? 'critical' : 'warning');
 }
 
-/** Builds an event that triggers. The title is its summary, which PagerDuty reads aloud; lines and facts are details. */
+/**
+ * Builds an event that triggers. The title is its summary, which PagerDuty reads aloud; lines and facts are details.
+ */
 function triggerOf(alert: Payload, dedupKey: string, severity: 'critical' | 'warning' | 'info'): object {
   const message = readMessage(stringifyExact(alert));
   const { title = 'An alert without a title', lines = [], facts = [], links, command } = message ?? {};

@@ -13,7 +13,9 @@ const BUTTON_CHARACTERS = 75;
 const ADDRESS_CHARACTERS = 3000;
 /** Slack's limit in characters for a line of context and for the preview on a phone. */
 const CONTEXT_CHARACTERS = 2000;
-/** The most blocks for the alerts of a group or daily summary. Slack accepts 50 blocks; the rest needs at most eight. */
+/**
+ * The most blocks for the alerts of a group or daily summary. Slack accepts 50 blocks; the rest needs at most eight.
+ */
 const ITEM_SECTIONS = 42;
 const COLOURS: Readonly<Record<MessageKind, string>> = {
   critical: '#b00020',

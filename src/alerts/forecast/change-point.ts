@@ -1,17 +1,19 @@
 import { sum } from './past-days.ts';
-import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightOf } from './weekday-profile.ts';
+import { BURSTY_NOISE, computeWeekdayProfile, type WeekdayProfile, weightOf } from './weekday-profile.ts';
 
-/** A subject's current usage level and when it began. */
+/** A tenant's or workspace's current usage level, and when it began. */
 export interface UsageLevel {
-  /** Days since its rate changed; all that were read where it did not. */
+  /** Days since the rate changed; if it did not, the number of days that were read. */
   days: number;
-  /** Credits on a day of weight 1. */
+  /** Credits on an average day, whose weekday weight is 1. */
   rate: number;
-  /** The rate nearest to the previous one that the subject may still return to; `rate` once the change is certain. */
+  /** The rate to fall back to if the change was a short burst or pause; equal to `rate` once the change is certain. */
   fallbackRate: number;
 }
 
-/** A change is searched for in this many latest days, then again in the days since the change just found. */
+/**
+ * A change is searched for in this many latest days, then up to ROUNDS times in the days since the change found last.
+ */
 const MAX_DAYS = 59;
 const ROUNDS = 4;
 const DAYS_BEFORE = 28;
@@ -20,7 +22,7 @@ const MIN_RATIO = 1.25;
 const MIN_ERRORS = 3.5;
 /** This share of the higher rate is added to both rates before they are compared, so that tiny rates do not differ. */
 const ADDED = 0.02;
-/** Weight of days from which a new rate counts in full. Below it, the mean of the new and the old rate counts. */
+/** A new rate counts in full from this total weight of days. Below it, the mean of the new and the old rate is used. */
 const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
@@ -30,7 +32,7 @@ const FULL_CHANGE_SHARE = 0.75;
  * coincide.
  */
 export const MAX_BURST_DAYS = { tenant: 10, workspace: 1 };
-/** Up to this age (days) of a level, its latest days are checked, too: a burst may have ended without a clear change. */
+/** If a level is younger than this (days), its latest days are checked too: a burst may have ended unnoticed. */
 const YOUNG_DAYS = 28;
 const LATEST_DAYS = 4;
 /** Half-lives, in days: a day's weight halves with each. Noisier usage gets a longer one, up to MAX_NOISE. */
@@ -39,11 +41,12 @@ const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
 const MAX_NOISE = 1.5;
 
-export function usageLevelOf(days: readonly number[], week: WeekdayProfile, maxBurstDays: number): UsageLevel {
+/** Returns the usage level of daily credits, latest day first. A level up to `maxBurstDays` old may be a burst. */
+export function findUsageLevel(days: readonly number[], week: WeekdayProfile, maxBurstDays: number): UsageLevel {
   const sums = new DaySums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
   // A single burst raises the noise of sums, which would then hide the end of that burst.
-  const at = latestChange(sums, days.length, week.noise < BURSTY ? week.dayNoise : week.noise);
+  const at = latestChange(sums, days.length, week.noise < BURSTY_NOISE ? week.dayNoise : week.noise);
   const unchanged = (half: number): UsageLevel => {
     const rate = fadingRate(days, week, { from: 0, to: days.length, halfLife: half });
     return { days: days.length, rate, fallbackRate: rate };
@@ -69,18 +72,18 @@ export interface RateChange {
   before: number;
 }
 
-/** With fewer days, or fewer pairs of days with usage, the usual difference between days is unknown. */
+/** With fewer days, or fewer pairs of days with usage, the noise is NOISE_OF_FEW or more: it cannot be measured. */
 const FEW_DAYS = 14;
 const MIN_PAIRS = 5;
 const NOISE_OF_FEW = 0.5;
 const MIN_NOISE = 0.04;
 
 /**
- * Returns the latest lasting change in a series of days, latest first; null without one. The test is the one for
- * usage levels, but its noise is the difference between neighbouring days, which a change of level hardly affects.
+ * Returns the latest lasting change of daily credits, latest day first; null if there is none. The test is that of
+ * `findUsageLevel`, but noise is the difference between neighbouring days, which a change of level hardly affects.
  */
-export function rateChangeOf(days: readonly number[]): RateChange | null {
-  const week = weekdayProfileOf(days);
+export function findRateChange(days: readonly number[]): RateChange | null {
+  const week = computeWeekdayProfile(days);
   const sums = new DaySums(days, week);
   const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
   if (at === null || wasTemporaryBefore(sums, days.length, at)) return null;
@@ -154,7 +157,9 @@ class DaySums {
 /** Rates how clear a change between two stretches of days is. `errors`: how many standard errors they differ by. */
 type Clearness = (since: Stretch, before: Stretch, errors: number) => number;
 
-/** Returns the variance that the change explains. It is largest where the change really is, whatever its size. */
+/**
+ * Returns the variance that a change at this day explains. It is largest at the day on which the rate really changed.
+ */
 function gainOf(since: Stretch, before: Stretch): number {
   const apart = since.used / since.weight - before.used / before.weight;
   return (apart ** 2 * since.weight * before.weight) / (since.weight + before.weight);

@@ -4,27 +4,27 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { extrapolateToMonth } from '../figures/threshold.ts';
 import type { UsageHistory } from './usage-history.ts';
 
-/** Fewer days of readings do not show a usual rate. */
+/** The usual rate is known from at least this many days of readings. */
 const MIN_READING_DAYS = 14;
 const LATEST_MEDIAN_DAYS = 5;
 
 /** Usage of a tenant in its first weeks of readings. */
 export interface FirstWeeks {
-  /** Credits that a whole month has at the mean rate of these weeks. */
+  /** The credits of a whole month at the mean rate of these weeks. */
   whole: bigint;
   days: number;
   /** Credits a day, rounded. */
   daily: bigint;
   /**
-   * Credits that a whole month has at the median rate of the latest five days. Compared with `whole`, it shows
-   * whether a busy start of the month lasts.
+   * The credits of a whole month at the median rate of the latest five days. The comparison with `whole` shows whether
+   * a busy start of the month lasts.
    */
   latest: bigint;
 }
 
 /**
- * Reads a tenant's usage from the workspace's first reading to the end of the previous month, or for two weeks if that
- * is later. Null before that, and for a tenant active on less than half of these days.
+ * Reads a tenant's usage from the workspace's first reading to the end of the previous month, but for at least two
+ * weeks. Null if these days are not over, or if the tenant was active on less than half of them.
  */
 export function firstWeeks(
   usageHistory: UsageHistory,

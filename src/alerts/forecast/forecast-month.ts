@@ -1,8 +1,8 @@
 import { MAX_BURST_DAYS } from './change-point.ts';
-import { forecastOf, type UsageForecast } from './forecast.ts';
+import { forecastFromPast, type UsageForecast } from './forecast.ts';
 import { forecastByHabit, isIntermittent } from './intermittent.ts';
 import { HABIT_DAYS } from './past-days.ts';
-import { withoutShared } from './shared-factor.ts';
+import { removeSharedFactor } from './shared-factor.ts';
 import type { TenantSample } from './tenant-sample.ts';
 import type { UsageHistory } from './usage-history.ts';
 
@@ -14,8 +14,8 @@ interface ForecastSubject {
 }
 
 /**
- * Forecasts an open month. The workspace is forecast from its days unchanged, a tenant from its days without the shared
- * factor, and an intermittent tenant by its habits. Returns null with too little history.
+ * Forecasts the credits of an open month; null if there is too little history. A workspace is forecast from its daily
+ * credits, a tenant from its daily credits divided by the shared factor, and an intermittent tenant by its habits.
  */
 export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject): UsageForecast | null {
   const { sample, periodKey, tenantKey } = month;
@@ -23,7 +23,7 @@ export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject
   if (current === null) return null;
   const daily = usageHistory.daily(periodKey, tenantKey);
   const past = usageHistory.of(periodKey, tenantKey, daily);
-  if (tenantKey === null) return forecastOf(current, past, { maxBurstDays: MAX_BURST_DAYS.workspace });
+  if (tenantKey === null) return forecastFromPast(current, past, { maxBurstDays: MAX_BURST_DAYS.workspace });
   const days = daily.latest(HABIT_DAYS);
   if (isIntermittent(days)) {
     const others = () => sample.intermittent().flatMap((other) => (other.tenantKey === tenantKey ? [] : [other.days]));
@@ -31,6 +31,6 @@ export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject
     const byHabit = forecastByHabit(current, { days, left, others });
     if (byHabit !== null) return byHabit;
   }
-  const own = withoutShared(past, sample.factors());
-  return forecastOf(current, own.past, { shared: own.shared });
+  const own = removeSharedFactor(past, sample.factors());
+  return forecastFromPast(current, own.past, { shared: own.shared });
 }

@@ -1,16 +1,21 @@
-import { MAX_BURST_DAYS, type UsageLevel, usageLevelOf } from './change-point.ts';
-import { activeDaysIn, type Past, sum, usedBetween } from './past-days.ts';
+import { findUsageLevel, MAX_BURST_DAYS, type UsageLevel } from './change-point.ts';
+import { activeDaysIn, type PastUsage, sum, usedBetween } from './past-days.ts';
 import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
-import { BURSTY, type WeekdayProfile, weekdayProfileOf, weightAhead, weightOf } from './weekday-profile.ts';
+import { BURSTY_NOISE, computeWeekdayProfile, type WeekdayProfile, weightAhead, weightOf } from './weekday-profile.ts';
 
-/** Forecast of the credits of an open month: `low` and `high` are its 5% and 97% quantiles, or 7% and 93% by habits. */
+/**
+ * A forecast of an open month's credits. `low` and `high` are the 5% and 97% quantiles, by habits the 7% and 93% ones.
+ */
 export interface Forecast {
   low: bigint;
   likely: bigint;
   high: bigint;
 }
 
-/** A forecast with `sure`, the credits that are reached in three of four cases; null by habits and with too short a past. */
+/**
+ * A forecast with `sure`, the credits that the month reaches in three of four cases. `sure` is null in a forecast by
+ * habits and if the past is too short.
+ */
 export interface UsageForecast extends Forecast {
   sure: bigint | null;
 }
@@ -19,21 +24,23 @@ const LOW_QUANTILE = 0.05;
 const HIGH_QUANTILE = 0.97;
 /** Quantile of `sure`, which also includes that a recent rise ends: the month stays below it in one of four cases. */
 const SURE_QUANTILE = 0.25;
-/** With fewer days there is no `sure`, and the noise is at least MIN_NOISE_OF_FEW_DAYS: a few equal days may be chance. */
+/**
+ * With fewer days there is no `sure`, and the noise is at least MIN_NOISE_OF_FEW_DAYS: a few equal days may be chance.
+ */
 const MIN_SURE_DAYS = 14;
 const MIN_NOISE_OF_FEW_DAYS = 0.5;
-/** With usage on fewer days, a new tenant may have used all that it will use: `low` is its credits to date. */
+/** If a new tenant used credits on fewer days, it may use no more: `low` is its credits to date. */
 const MIN_LOW_DAYS = 3;
 /** Share of the bursts early in the month that is not expected to repeat later. */
 const EARLY_BURSTS_SHARE = 0.5;
 
 /**
- * Forecasts an open month: credits to date plus the rest of the month at the present rate. Null without a complete
- * day of readings.
+ * Forecasts an open month from past days: credits to date, plus the rest of the month at the present rate. Null without
+ * a complete day of readings.
  */
-export function forecastOf(
+export function forecastFromPast(
   current: bigint,
-  past: Past,
+  past: PastUsage,
   {
     shared = NOTHING_SHARED,
     maxBurstDays = MAX_BURST_DAYS.tenant,
@@ -43,18 +50,18 @@ export function forecastOf(
   if (days.length === 0) return null;
   const left = Math.max(0, lengths[0] - elapsed);
   const isFew = days.length < MIN_SURE_DAYS;
-  const { weights, dayNoise, noise: own } = weekdayProfileOf(days);
+  const { weights, dayNoise, noise: own } = computeWeekdayProfile(days);
   const minNoise = isFew ? MIN_NOISE_OF_FEW_DAYS : 0;
   const noise = Math.max(own, minNoise);
   const week = { weights, dayNoise: Math.max(dayNoise, minNoise), noise };
-  const level = usageLevelOf(days, week, maxBurstDays);
+  const level = findUsageLevel(days, week, maxBurstDays);
   const byMonth = restByMonth(past, week, level);
   const ahead = weightAhead(week, left);
   const rest = byMonth ?? level.rate * ahead;
   const back = level.rate === 0 ? level.fallbackRate * ahead : (rest * level.fallbackRate) / level.rate;
   const most = Math.max(rest, back, restOfGrowth(days, left));
   const factors = factorsOf(days, { left, noise, level });
-  const inBursts = noise >= BURSTY && byMonth === null && level.days === days.length;
+  const inBursts = noise >= BURSTY_NOISE && byMonth === null && level.days === days.length;
   const early = inBursts ? Math.max(0, Number(current) - shared.credits - level.rate * elapsed) : 0;
   const reached = (more: number, factor: number) =>
     current + BigInt(Math.round(Math.max(0, more * factor - early * EARLY_BURSTS_SHARE)));
@@ -71,11 +78,11 @@ export function forecastOf(
 
 /** A tenant with a shorter past (days) may still be growing into the service. */
 const NEW_DAYS = 60;
-/** It grows if the newer half of its latest days is at least this multiple of the older half. */
+/** A new tenant grows if the newer half of its latest days has at least this multiple of the older half's credits. */
 const MIN_GROWTH = 1.25;
 const GROWTH_DAYS = 28;
 
-/** Returns the rest of the month of a new tenant that goes on growing as it does; 0 for other tenants. */
+/** Returns the credits of a growing new tenant in the rest of the month if it keeps growing; 0 for other tenants. */
 function restOfGrowth(days: readonly number[], left: number): number {
   const half = Math.floor(Math.min(GROWTH_DAYS, days.length) / 2);
   if (days.length >= NEW_DAYS || half === 0) return 0;
@@ -86,8 +93,9 @@ function restOfGrowth(days: readonly number[], left: number): number {
 }
 
 /**
- * Where an open month is heading. `ahead`: over its limit. `inconclusive`: so close to it that a pending alert keeps
- * waiting. `near`: at least nine tenths of it. `behind`: below that. `unknown`: no forecast.
+ * How the forecast of an open month compares with a limit. `ahead`: surely over it. `inconclusive`: surely over nine
+ * tenths of it, so that a pending alert keeps waiting. `near`: probably over nine tenths. `behind`: below that.
+ * `unknown`: no forecast, or none with `sure`.
  */
 export type Trend = 'ahead' | 'inconclusive' | 'near' | 'behind' | 'unknown';
 
@@ -101,10 +109,12 @@ export function trendOf(monthForecast: UsageForecast | null, limit: bigint): Tre
 
 /** Number of days on which forecasting by the day of the month is compared with forecasting by weekday. */
 const FIT_DAYS = 35;
-/** The day of the month is used instead of the weekday if its error is below this share. */
+/** The day of the month is used instead of the weekday if its error is below this share of the weekday's error. */
 const NEARER = 0.85;
 const COMPARED_DAYS = 10;
-/** Days since a recent change are left out of this comparison, because a month earlier the rate was another. */
+/**
+ * Days since a change up to this old are left out of the comparison, because the rate was different a month earlier.
+ */
 const MAX_SINCE = 14;
 /**
  * The ratio of the latest days to the same days of a previous month is capped at this factor, unless the rate
@@ -116,7 +126,11 @@ const MAX_TIMES = 4;
  * Forecasts the rest of the month from the same days of the two previous months, scaled to the latest days; the lower
  * one counts. Null if weekdays predict the subject better than days of the month.
  */
-function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfile, level: UsageLevel): number | null {
+function restByMonth(
+  { days, elapsed, lengths, rests }: PastUsage,
+  week: WeekdayProfile,
+  level: UsageLevel,
+): number | null {
   const [, before, earlier] = lengths;
   const since = level.days <= MAX_SINCE ? level.days : 0;
   let byWeek = 0;
@@ -143,27 +157,27 @@ function restByMonth({ days, elapsed, lengths, rests }: Past, week: WeekdayProfi
   return likely.length === 0 ? null : Math.min(...likely);
 }
 
-/** The rate before each past stretch is taken from this many days. */
+/** Each past stretch of days is forecast at the mean rate of this many days before it. */
 const REFERENCE_DAYS = 60;
 const MAX_STRETCHES = 20;
 /** Number of simulated stretches with ordinary variation that are added to the subject's own stretches. */
 const SIMULATED_STRETCHES = 10;
-/** At most this many days count as the basis of the rate. */
+/** The rate is taken to rest on at most this many days. */
 const MAX_RATE_DAYS = 28;
 /** Variance that every forecast has: one part for the whole rest, one for each of its days. */
 const BASE_VARIANCE = 0.004;
 const DAILY_VARIANCE = 0.0005;
 
 /**
- * Returns the ratios of actual to forecast credits, ascending: of the subject's own past stretches and of simulated
- * ones.
+ * Returns ratios of actual to forecast credits, ascending. They are those of past stretches of days as long as the rest
+ * of the month, and simulated ones.
  */
 function factorsOf(
   days: readonly number[],
   { left, noise, level }: { left: number; noise: number; level: UsageLevel },
 ): number[] {
   const length = Math.max(1, Math.round(left));
-  // Days since the change are left out, because the forecast already knows of the change.
+  // Days since the change are left out, because the forecast already uses the changed rate.
   const first = level.days < days.length ? level.days : 0;
   const room = days.length - REFERENCE_DAYS - length;
   const factors: number[] = [];

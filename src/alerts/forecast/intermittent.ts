@@ -3,9 +3,9 @@ import { activeDaysIn, MIN_ACTIVE_DAYS } from './past-days.ts';
 
 /** A tenant is intermittent if it was active on too few of this many latest days. */
 const RECENT_DAYS = 28;
-/** Idle days that end a stretch of activity. */
+/** A stretch of activity ends with this many days without usage. */
 const PAUSE_DAYS = 7;
-/** Pauses of this many days count; at least MIN_HABITUAL_PAUSES of them show a habit. */
+/** A tenant pauses by habit if it had MIN_HABITUAL_PAUSES pauses of at least this many days. */
 const HABITUAL_PAUSE_DAYS = 14;
 const MIN_HABITUAL_PAUSES = 2;
 /** Stretches and pauses are measured up to this many days. */
@@ -23,8 +23,8 @@ const MAX_NEIGHBOURS = 80;
 /** With fewer comparable moments there is no forecast. */
 const MIN_NEIGHBOURS = 5;
 /**
- * How much past usage is scaled to the tenant's present level if that level is known from one active day: 1 would be
- * fully.
+ * How far past usage is left unscaled if the present level is known from only one active day. 0: it is scaled fully to
+ * that level. 1: it is not scaled.
  */
 const LEVEL_SHRINKAGE = 0.7;
 
@@ -47,8 +47,8 @@ export function countPauses(days: readonly number[]): number {
 }
 
 /**
- * Reports whether a tenant is forecast by its habits: it pauses habitually, or has earlier usage and is active on too few
- * days to have a rate. `days` are daily credits, latest first.
+ * Reports whether a tenant is forecast by its habits: it pauses habitually, or has earlier usage and is active on too
+ * few days to have a rate. `days` are daily credits, latest first.
  */
 export function isIntermittent(days: readonly number[]): boolean {
   if (hasFewActiveDays(days)) return days.slice(RECENT_DAYS).some((credits) => credits > 0);
@@ -64,10 +64,10 @@ export function hasFewActiveDays(days: readonly number[]): boolean {
 }
 
 /**
- * Forecasts an open month of an intermittent tenant from its own past: the moments at which it had been active in the
- * same way (days since the pause, active days, credits per active day), and the credits of the days after them. Moments
- * of `others`, intermittent tenants of the same workspace, complete a short past. `days` are the tenant's daily credits,
- * latest first, and `left` is the rest of the month in days. Returns null if there is too little past.
+ * Forecasts an open month of an intermittent tenant from its own past. It finds past moments at which the tenant had
+ * been active in the same way (days since the pause, active days, credits per active day) and takes the credits of the
+ * days after them. Moments of `others`, intermittent tenants of the same workspace, complete a short past. `days` are
+ * the tenant's daily credits, latest first; `left` is the rest of the month in days. Null if there is too little past.
  */
 export function forecastByHabit(
   current: bigint,
@@ -83,11 +83,13 @@ export function forecastByHabit(
   const near = nearestMoments(moments);
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
-  // A tenant that pauses may stop on any day, however often it went on before: nothing more is sure.
+  // An intermittent tenant may stop on any day, even if it continued every time before, so nothing more is sure.
   return { low: reached(LOW), likely: reached(0.5), high: reached(HIGH), sure: null };
 }
 
-/** A tenant's activity before a moment: the latest stretch without a week's pause, and the pause before that stretch. */
+/**
+ * A tenant's activity before a moment: the latest stretch without a week's pause, and the pause before that stretch.
+ */
 interface ActivityStretch {
   /** Days since the stretch began, and how many of them had usage. */
   age: number;

@@ -1,18 +1,20 @@
-export interface Past {
+/** The past usage of a tenant or a workspace that a forecast of an open month is made from. */
+export interface PastUsage {
   /** Daily credits, the latest complete day first, back to the first day that was read or had usage. */
   days: readonly number[];
+  /** Days of the open month that have passed, with fractions. */
   elapsed: number;
   /** Lengths of the open month and the two previous months, in days. */
   lengths: readonly [open: number, before: number, earlier: number];
-  /** Credits that each of the two previous months added after the same number of days; null without a reading. */
+  /** The credits of each of the two previous months after the same number of days; null without a reading. */
   rests: readonly [before: number | null, earlier: number | null];
 }
 
-/** A rate is known from this many latest days. */
+/** A rate is computed from at most this many latest days. */
 export const RATE_DAYS = 120;
-/** Habits show in months, not in weeks: they are known from more than a year. */
+/** Habits are looked for in this many latest days, more than a year, because they show over months. */
 export const HABIT_DAYS = 400;
-/** A tenant starts over after this many days without usage. */
+/** Days before a pause of this many days are not used. */
 const LONGEST_PAUSE = 28;
 
 /** The daily credits of a tenant or a workspace. Each day is read when it is first needed, and only once. */
@@ -20,12 +22,12 @@ export class DailyCredits {
   readonly #known: number;
   readonly #reachedBefore: (daysAgo: number) => number;
   readonly #days: number[] = [];
-  /** Credits reached at the start of the earliest day read; null before the first. */
+  /** Cumulative credits at the start of the earliest day read; null before any day was read. */
   #reached: number | null = null;
 
   /**
-   * `known` is the number of days whose start was read. `reachedBefore` returns cumulative credits; it is called for one
-   * day after the other, and never without a day.
+   * `known` is the number of days whose start was read. `reachedBefore` returns the cumulative credits at that many
+   * days ago. It is called in order, from 0 days on, and never if no day is needed.
    */
   constructor(known: number, reachedBefore: (daysAgo: number) => number) {
     this.#known = known;
@@ -47,8 +49,8 @@ export class DailyCredits {
 }
 
 /**
- * Returns the latest days since a pause of four weeks. For a subject without usage before them the incomplete first day
- * is left out.
+ * Returns the latest days, back to the last pause of four weeks. If days without usage come before them, the first day
+ * with usage is left out, because it is incomplete.
  */
 export function daysSincePause(days: readonly number[]): readonly number[] {
   let [read, idle] = [0, 0];
@@ -60,7 +62,7 @@ export function daysSincePause(days: readonly number[]): readonly number[] {
   return days.slice(0, idle === 0 || began < 0 ? read : began);
 }
 
-/** Credits between two moments, in days before now. */
+/** Returns the credits between two moments, which are given in days before now. Part of a day counts in proportion. */
 export function usedBetween(days: readonly number[], from: number, to: number): number {
   let used = 0;
   for (let day = Math.floor(from); day < to; day += 1) {

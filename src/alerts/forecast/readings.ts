@@ -1,14 +1,14 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** A tenant's credits in a period as they were after each of these entries. */
+/** Reads a tenant's credits in a period as they were after each of the given entries of the ledger. */
 export interface Readings {
   exact(periodKey: number, tenantKey: number, entryIds: readonly number[]): bigint[];
-  /** Rounded above 2^53. */
+  /** Returns the same as numbers, which are rounded above 2^53. */
   numbers(periodKey: number, tenantKey: number, entryIds: readonly number[]): number[];
 }
 
 /** Looks up each reading in the ledger, with one index seek. */
-export function readingsOf(history: LedgerDb): Readings {
+export function createReadings(history: LedgerDb): Readings {
   const credits = history
     .prepare(
       `SELECT coalesce((
@@ -24,7 +24,7 @@ export function readingsOf(history: LedgerDb): Readings {
   return { exact, numbers: (...asked) => exact(...asked).map(Number) };
 }
 
-/** Most entries that are cached. They take some hundred megabytes. */
+/** At most this many entries are cached. They take a few hundred megabytes. */
 const MAX_KEPT = 5_000_000;
 
 interface Series {
@@ -34,8 +34,8 @@ interface Series {
   numbers: Float64Array;
 }
 
-/** Caches readings in memory, for a history that does not change during repeated replays. */
-export function keptReadings(history: LedgerDb): Readings {
+/** Creates readings that are cached in memory, for a history that does not change while it is replayed. */
+export function createCachedReadings(history: LedgerDb): Readings {
   const entries = history
     .prepare(
       `SELECT entry_id, credits_after FROM usage_entries
@@ -72,7 +72,7 @@ export function keptReadings(history: LedgerDb): Readings {
       const { entryIds, numbers } = seriesOf(periodKey, tenantKey);
       let count = entryIds.length;
       return asked.map((entryId) => {
-        // The days of a month are asked for in order, so each entry is near the one before.
+        // The entries asked for are in the order of days, so each is searched from the one before.
         while (count > 0 && (entryIds[count - 1] as number) > entryId) count -= 1;
         while (count < entryIds.length && (entryIds[count] as number) <= entryId) count += 1;
         return count === 0 ? 0 : (numbers[count - 1] as number);

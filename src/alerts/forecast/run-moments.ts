@@ -3,19 +3,21 @@ import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { countUpTo } from './readings.ts';
 
-/** A reading counts for moments up to this far away, because hourly runs do not end at the same minute each day. */
-export const TOLERANCE_MS = 1_800_000;
+/** A reading is used for moments up to this far from it, because hourly runs do not end at the same minute each day. */
+export const READING_TOLERANCE_MS = 1_800_000;
 
-/** Returns the time between two readings, rounded to half hours, because runs do not end at the same minute each day. */
-export function spanOf(fromMs: number, toMs: number): number {
-  return Math.round((toMs - fromMs) / TOLERANCE_MS) * TOLERANCE_MS;
+/**
+ * Returns the time between two readings, rounded to half hours, because runs do not end at the same minute each day.
+ */
+export function roundedSpanMs(fromMs: number, toMs: number): number {
+  return Math.round((toMs - fromMs) / READING_TOLERANCE_MS) * READING_TOLERANCE_MS;
 }
 
 /**
- * If a clock ran ahead for fewer runs than this, moments are still right: among these latest runs the order of the
- * chain decides.
+ * Among this many latest runs before a moment, the last one in the chain is used. So readings are right even if a clock
+ * ran ahead, for fewer runs than this.
  */
-export const LATEST_RUNS = 100;
+export const MAX_CHAIN_ORDERED_RUNS = 100;
 
 /** The last entry that had been read at a moment. */
 export interface LastRead {
@@ -24,8 +26,8 @@ export interface LastRead {
 }
 
 /**
- * The readings around a moment. Between two readings, credits count as used evenly; `later` is null if one reading is
- * close enough.
+ * The readings before and after a moment, between which credits are assumed to be used evenly. `later` is null if
+ * `earlier` is close enough to the moment.
  */
 interface NearReadings {
   earlier: LastRead;
@@ -38,14 +40,14 @@ interface TimedRun {
 }
 
 export interface RunTimes {
-  /** Returns the last run before a moment; among the latest runs the order of the chain decides. */
+  /** Returns the last run before a moment; among the latest runs, the last one in the chain. */
   before(atMs: number): TimedRun | undefined;
   /** Returns the first run after a given run that ended between two moments. */
   after(runKey: number, fromMs: number, toMs: number): TimedRun | undefined;
   lastEntryId(runKey: number): number;
 }
 
-export function runTimesOf(history: LedgerDb, workspaceKey: number): RunTimes {
+export function createRunTimes(history: LedgerDb, workspaceKey: number): RunTimes {
   const run = (columns: string, where: string) =>
     history.prepare(
       `SELECT ${columns} FROM runs
@@ -57,7 +59,7 @@ export function runTimesOf(history: LedgerDb, workspaceKey: number): RunTimes {
     `SELECT ${columns} FROM runs WHERE run_key = (
        SELECT max(run_key) FROM (
          SELECT run_key FROM runs WHERE workspace_key = ? AND applied_seq IS NOT NULL AND finished_at <= ?
-         ORDER BY finished_at DESC LIMIT ${LATEST_RUNS}))`,
+         ORDER BY finished_at DESC LIMIT ${MAX_CHAIN_ORDERED_RUNS}))`,
   );
   const after = run(columns, 'run_key > ? AND finished_at > ? AND finished_at < ? ORDER BY finished_at');
   const lastEntry = run(last, 'run_key <= ? AND first_entry_id IS NOT NULL ORDER BY run_key DESC').pluck();
@@ -72,8 +74,8 @@ export function runTimesOf(history: LedgerDb, workspaceKey: number): RunTimes {
   };
 }
 
-/** Reads all run times into memory, for a history that does not change during repeated reads. */
-export function keptRunTimes(history: LedgerDb, workspaceKey: number): RunTimes {
+/** Reads all run times into memory, for a history that does not change while it is replayed. */
+export function createCachedRunTimes(history: LedgerDb, workspaceKey: number): RunTimes {
   const rows = history
     .prepare(
       `SELECT run_key AS runKey, finished_at AS finishedAt, first_entry_id + entries - 1 AS lastEntryId FROM runs
@@ -91,7 +93,7 @@ export function keptRunTimes(history: LedgerDb, workspaceKey: number): RunTimes 
   const ends = Float64Array.from(runs, ({ atMs }) => atMs);
   const latest = runs.map((_, place) =>
     runs
-      .slice(Math.max(0, place - LATEST_RUNS + 1), place + 1)
+      .slice(Math.max(0, place - MAX_CHAIN_ORDERED_RUNS + 1), place + 1)
       .reduce((last, run) => (run.runKey > last.runKey ? run : last)),
   );
   return {
@@ -118,14 +120,16 @@ export class RunMoments {
     this.#runs = runs;
   }
 
-  /** Returns null for a moment before the first run. */
+  /** Returns the readings around a moment; null before the first run. */
   readonly placeOf = oncePerKey((atMs: number): NearReadings | null => {
     const isUntouched = atMs <= this.#untouched.byMs;
     const run = isUntouched ? undefined : this.#runs.before(atMs);
-    if (run !== undefined && atMs - run.atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(run), later: null };
+    if (run !== undefined && atMs - run.atMs <= READING_TOLERANCE_MS)
+      return { earlier: this.#lastReadBy(run), later: null };
     const next = isUntouched ? this.#untouched.first : this.#runs.after(run?.runKey ?? 0, atMs, this.#nowMs);
     if (run === undefined && !isUntouched) this.#untouched = { byMs: atMs, first: next };
-    if (next !== undefined && next.atMs - atMs <= TOLERANCE_MS) return { earlier: this.#lastReadBy(next), later: null };
+    if (next !== undefined && next.atMs - atMs <= READING_TOLERANCE_MS)
+      return { earlier: this.#lastReadBy(next), later: null };
     if (run === undefined) return null;
     // After the last run comes the run in progress, which has read the present figures.
     const later = next === undefined ? { atMs: this.#nowMs, lastEntryId: 0 } : this.#lastReadBy(next);

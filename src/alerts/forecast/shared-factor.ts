@@ -1,13 +1,13 @@
-import { MIN_ACTIVE_DAYS, type Past, sum, usedBetween } from './past-days.ts';
+import { MIN_ACTIVE_DAYS, type PastUsage, sum, usedBetween } from './past-days.ts';
 import { WEEK_DAYS } from './weekday-profile.ts';
 
-/** A day's factor is the median over at least this many tenants; with fewer it is 1. */
+/** A day's shared factor is the median over at least this many tenants; with fewer it is 1. */
 const MIN_TENANTS = 10;
-/** A tenant counts on a day if this many days before it were read, and it was active on MIN_ACTIVE_DAYS of them. */
+/** A tenant is used for a day if the ledger has this many days before it, MIN_ACTIVE_DAYS of them with usage. */
 const MIN_DAYS_READ = 28;
 /** Usual usage on a weekday is the median of that weekday in this many weeks. */
 const USUAL_WEEKS = 8;
-/** A factor within 15% of 1 is an ordinary day. */
+/** A day whose factor is within 15% of 1 is ordinary. */
 const MIN_CHANGE = Math.log(1.15);
 /** A factor counts only if it differs from 1 by this many standard errors of the median. */
 const MIN_FACTOR_ERRORS = 3;
@@ -16,12 +16,12 @@ const MIN_FACTOR_ERRORS = 3;
  * root of the count.
  */
 const ERROR_OF_MEDIAN = 1.86;
-/** A level becomes the new normal once it has held on MIN_CHANGED_DAYS of this many days. */
+/** A level of usage becomes the new normal once it has held on MIN_CHANGED_DAYS of this many days. */
 const NEW_NORMAL_DAYS = 28;
 const MIN_CHANGED_DAYS = 24;
 /**
- * Not all tenants respond alike. On a day with a shared change, a tenant within this factor of its usual usage, after
- * division, counts as usual.
+ * On a day with a shared change, tenants change by different factors. If a tenant's credits, divided by the shared
+ * factor, are within this factor of its usual ones, they are replaced by the usual ones.
  */
 const MAX_RESPONSE = 1.6;
 /** A normal level that has not held for this many days is forgotten. */
@@ -29,16 +29,19 @@ const FORGET_AFTER_DAYS = 56;
 
 /** A tenant's share of the shared factor. */
 export interface SharedPart {
-  /** Credits of the month to date that are due to it; below zero after a shared fall. */
+  /** The credits of the month to date that the shared factor caused; below zero after a shared fall. */
   credits: number;
-  /** The factor of the latest day, and how many days it has lasted; factor 1 if there is none. */
+  /** The shared factor of the latest day, 1 if there is none, and how many days it has lasted. */
   lasting: { factor: number; days: number };
 }
 
 export const NOTHING_SHARED: SharedPart = { credits: 0, lasting: { factor: 1, days: 0 } };
 
-/** Divides the shared factor out of a tenant's past; returns that past and the part that was removed. */
-export function withoutShared(past: Past, factors: readonly number[]): { past: Past; shared: SharedPart } {
+/** Divides a tenant's past days by the shared factor. Returns the changed past, and the part that was removed. */
+export function removeSharedFactor(
+  past: PastUsage,
+  factors: readonly number[],
+): { past: PastUsage; shared: SharedPart } {
   if (factors.every((factor) => factor === 1)) return { past, shared: NOTHING_SHARED };
   const { days, elapsed, lengths } = past;
   const own = days.map((credits, day) => credits / (factors[day] ?? 1));
@@ -84,7 +87,7 @@ function lastingFactor(factors: readonly number[]): SharedPart['lasting'] {
  * becomes normal. Factors compare each day with the present normal level, so a lasting step is also divided out of
  * the days before it.
  */
-export function sharedFactors(histories: readonly (readonly number[])[]): number[] {
+export function computeSharedFactors(histories: readonly (readonly number[])[]): number[] {
   const length = Math.max(0, ...histories.map((history) => history.length));
   const levels = new Array<number>(length).fill(0);
   const tenants = histories.map((history) => ({ days: [...history], activeBy: countActiveDays(history) }));
@@ -181,7 +184,9 @@ function usualAround({ days, activeBy }: TenantDays, day: number, weeks: 'before
   return median(weekday);
 }
 
-/** Sorts by insertion: it is called for each tenant and day with eight values. */
+/**
+ * Returns the median. Sorts the values in place by insertion, because it is called for each tenant and day with eight.
+ */
 function median(values: number[]): number {
   for (let place = 1; place < values.length; place += 1) {
     const value = values[place] as number;

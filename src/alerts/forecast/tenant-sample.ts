@@ -2,12 +2,12 @@ import { once } from '../../core/one-at-a-time.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { hasFewActiveDays, isIntermittent } from './intermittent.ts';
 import { HABIT_DAYS, RATE_DAYS } from './past-days.ts';
-import { sharedFactors } from './shared-factor.ts';
+import { computeSharedFactors } from './shared-factor.ts';
 import type { UsageHistory } from './usage-history.ts';
 
-/** Enough tenants for a median. Reading more of a large workspace would only take longer. */
+/** The number of tenants in a sample. They are enough for a median; reading more would only take longer. */
 const MAX_SAMPLE_TENANTS = 60;
-/** Number of intermittent tenants whose history completes the short history of another one. */
+/** At most this many intermittent tenants complete the short history of another one. */
 const MAX_INTERMITTENT = 12;
 
 const bounds = preparedSql('SELECT min(tenant_key), max(tenant_key) FROM tenant_usage WHERE period_key = ?', 'raw');
@@ -26,9 +26,9 @@ export class TenantSample {
     this.#periodKey = periodKey;
   }
 
-  /** The factor that the tenants share on each day, latest first; see `sharedFactors`. */
+  /** The factor that the tenants share on each day, latest first; see `computeSharedFactors`. */
   readonly factors = once((): readonly number[] =>
-    sharedFactors(this.#members().map(({ daily }) => daily.latest(RATE_DAYS))),
+    computeSharedFactors(this.#members().map(({ daily }) => daily.latest(RATE_DAYS))),
   );
 
   /** Daily credits of the intermittent tenants of the sample, latest first. */

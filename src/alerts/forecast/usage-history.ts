@@ -11,23 +11,30 @@ import { runs } from '../../ledger/store/schema/run-tables.ts';
 import { periods } from '../../ledger/store/schema/workspace-tables.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { NO_USAGE, type UsageFigures } from '../figures/usage-figures.ts';
-import { DailyCredits, daysSincePause, HABIT_DAYS, type Past, RATE_DAYS } from './past-days.ts';
-import { countUpTo, keptReadings, type Readings, readingsOf } from './readings.ts';
-import { keptRunTimes, LATEST_RUNS, RunMoments, type RunTimes, runTimesOf } from './run-moments.ts';
+import { DailyCredits, daysSincePause, HABIT_DAYS, type PastUsage, RATE_DAYS } from './past-days.ts';
+import { countUpTo, createCachedReadings, createReadings, type Readings } from './readings.ts';
+import {
+  createCachedRunTimes,
+  createRunTimes,
+  MAX_CHAIN_ORDERED_RUNS,
+  RunMoments,
+  type RunTimes,
+} from './run-moments.ts';
 
+/** What the usage history is read from. */
 export interface HistorySources {
-  /** The ledger in the state that the rules see. */
+  /** The ledger, with the changes of the run that is evaluated. */
   connection: LedgerDb;
   workspaceKey: number;
   nowMs: number;
-  /** Cached history of a replay; absent: each value is looked up. */
+  /** The history that a replay caches; absent: each value is looked up in the ledger. */
   kept?: KeptHistory | undefined;
 }
 
 /** Values by period and tenant. */
 type ByTenant<V> = Map<number, Map<number, V>>;
 
-/** History that a replay keeps in memory between its runs. */
+/** The history that a replay keeps in memory between its runs. */
 export class KeptHistory {
   readonly readings: Readings;
   readonly runs: RunTimes;
@@ -40,11 +47,11 @@ export class KeptHistory {
   readonly samples = new Map<number, readonly number[]>();
 
   constructor(history: LedgerDb, workspaceKey: number) {
-    this.readings = keptReadings(history);
-    this.runs = keptRunTimes(history, workspaceKey);
+    this.readings = createCachedReadings(history);
+    this.runs = createCachedRunTimes(history, workspaceKey);
   }
 
-  /** Forgets what a run changes, before its rules read the history. */
+  /** Forgets cached values that a run changes. Called before the run's rules read the history. */
   forget({ changed, hasNewRecords }: { changed: Iterable<number>; hasNewRecords: boolean }): void {
     if (hasNewRecords) {
       this.firstPeriods.clear();
@@ -57,7 +64,9 @@ export class KeptHistory {
   }
 }
 
-/** The usage history of tenants. Each reading is one index seek, and each run's time is looked up once. */
+/**
+ * Reads the past usage of a workspace and its tenants. Each reading is one index seek; run times are looked up once.
+ */
 export class UsageHistory {
   readonly sources: HistorySources;
   readonly #moments: RunMoments;
@@ -74,17 +83,17 @@ export class UsageHistory {
   constructor(sources: HistorySources) {
     const { connection, workspaceKey, nowMs, kept } = sources;
     this.sources = sources;
-    this.#moments = new RunMoments(kept?.runs ?? runTimesOf(connection, workspaceKey), nowMs);
-    this.#readings = kept?.readings ?? readingsOf(connection);
+    this.#moments = new RunMoments(kept?.runs ?? createRunTimes(connection, workspaceKey), nowMs);
+    this.#readings = kept?.readings ?? createReadings(connection);
     this.#firstPeriods = kept?.firstPeriods ?? new Map();
     this.#statements = statementsOf(connection);
     this.#figures = figuresReader(connection);
   }
 
   /**
-   * Returns the readings before and after a moment of a period, for SQL conditions: the last entry of each, and which
-   * fraction of the time between them had passed. `later` is null for the present figures. Null without an earlier
-   * reading.
+   * Returns the readings before and after a moment of a period, for use in SQL: the last entry id of each, and which
+   * fraction of the time between them had passed at that moment. `later` is null if it is the present figures. Returns
+   * null if nothing was read before the moment.
    */
   between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
     const { nowMs } = this.sources;
@@ -114,18 +123,19 @@ export class UsageHistory {
     return finishedAt === null ? null : Date.parse(finishedAt);
   });
 
+  /** Returns when the workspace's first run was applied; null if that run is in progress. */
   firstRunMs(): number | null {
     const finishedAt = this.#statements.firstRun.get(this.sources.workspaceKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   }
 
-  /** Returns when the run before a given run ended. Usage that the given run found new happened after that. */
+  /** Returns when the run before a given run ended: usage that the given run read first is newer. Null without one. */
   readonly endBefore = oncePerKey((runKey: number): number | null => {
     const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
 
-  /** Returns the end of the latest earlier run with a known time; null without one. */
+  /** Returns the end of the latest earlier run whose time is not in the future; null without one. */
   readonly lastRunMs = once((): number | null => {
     const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestPlausibleTime(nowMs) });
@@ -141,7 +151,7 @@ export class UsageHistory {
     return run === undefined ? 0 : (run.firstEntryId ?? 0) + run.entries - 1;
   }
 
-  /** Returns a tenant's figures from when an earlier run found the period settled; null if none did. */
+  /** Returns the figures that a tenant had when an earlier run found the period settled; null if none did. */
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
@@ -155,8 +165,8 @@ export class UsageHistory {
     return mark === null ? null : creditsBetween(mark, this.#knownOf(periodKey, tenantKey));
   }
 
-  /** Returns the past of a tenant, or of the whole workspace (null), seen from the open period. */
-  of(periodKey: number, tenantKey: number | null, daily = this.daily(periodKey, tenantKey)): Past {
+  /** Returns the past usage of a tenant, or of the whole workspace (null), up to now in the open period. */
+  of(periodKey: number, tenantKey: number | null, daily = this.daily(periodKey, tenantKey)): PastUsage {
     const { nowMs } = this.sources;
     const months = [periodKey, periodKey - 1, periodKey - 2].map((key) => this.#monthOf(key));
     const elapsedMs = nowMs - this.#monthOf(periodKey).startMs;
@@ -172,7 +182,7 @@ export class UsageHistory {
     };
   }
 
-  /** Returns the days of a tenant, or of the whole workspace (null), seen from an open period. */
+  /** Returns the daily credits of a tenant, or of the whole workspace (null), up to now in an open period. */
   daily(periodKey: number, tenantKey: number | null): DailyCredits {
     return this.#dailyUntil(this.#daysUntilNow(periodKey), tenantKey);
   }
@@ -188,8 +198,8 @@ export class UsageHistory {
   }
 
   /**
-   * Counts credits from the start of the period of `marks`; before it they are negative. Above 2^53 credits the last
-   * digits are rounded, which no forecast needs.
+   * Returns the daily credits before the days of `marks`. Cumulative credits start at 0 with the period and are
+   * negative before it. Above 2^53 they are rounded, which makes no difference to a forecast.
    */
   #dailyUntil({ periodKey, marks, ends }: DayMarks, tenantKey: number | null): DailyCredits {
     let month: number | null = null;
@@ -237,7 +247,7 @@ export class UsageHistory {
     const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
-    // Between two readings, and from the start of the period, usage counts as even.
+    // Usage is assumed to be even between two readings, and from the start of the period to the first one.
     const fromMs = Math.max(earlier.atMs, startMs);
     const toMs = Math.min(later?.atMs ?? 0, endMs);
     if (later === null || toMs <= fromMs) return alone(earlier.lastEntryId);
@@ -275,7 +285,7 @@ export class UsageHistory {
   /** Returns the totals of all tenants in a period. */
   readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));
 
-  /** Used only if there is a past: a first run has as many entries as records, and would be slow. */
+  /** Called only if there is a past: in a first run it would read an entry for each record. */
   readonly #totals = oncePerKey((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
@@ -318,7 +328,7 @@ export class UsageHistory {
   }
 }
 
-/** Returns a value that a replay keeps, and makes it when it is first needed. Without a replay each call makes it. */
+/** Returns a cached value of a replay, which `make` computes when it is first needed. Without a replay: computes it. */
 function keptValue<V>(
   kept: ByTenant<V> | undefined,
   { periodKey, tenantKey }: { periodKey: number; tenantKey: number },
@@ -347,7 +357,10 @@ interface Mark {
   whole: number;
 }
 
-/** The ends of days, latest first, back to the first that was read. `marks` refer to positions in `ends`, the last entries by month. */
+/**
+ * The ends of days, latest first, back to the first that was read. `ends` has entry ids by month; `earlier` and `later`
+ * in `marks` are positions in its lists.
+ */
 interface DayMarks {
   /** The open period that the days are counted back from. */
   periodKey: number;
@@ -360,7 +373,7 @@ function creditsBetween({ earlier, later, passed, whole }: Mark, creditsBy: (ent
   return later === null ? before : before + ((creditsBy(later) - before) * BigInt(passed)) / BigInt(whole);
 }
 
-/** Returns the same as `creditsBetween` as a number. A forecast reads hundreds of days, for which bigints are slow. */
+/** Does the same as `creditsBetween` with numbers, because a forecast reads hundreds of days and bigints are slow. */
 function creditsAt({ earlier, later, passed, whole }: Mark, credits: readonly number[]): number {
   const before = credits[earlier] ?? 0;
   if (later === null) return before;
@@ -376,13 +389,13 @@ const statementsOf = perConnection((connection) => ({
     )
     .safeIntegers()
     .raw(),
-  // A clock may have been ahead, so a run ended no later than the runs after it.
+  // If the clock ran ahead, a run seems to end after later ones. So the earliest end of it and later runs is used.
   ends: connection
     .prepare(
       `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (
          SELECT run_key, finished_at FROM runs
          WHERE workspace_key = @workspaceKey AND run_key >= @runKey AND status = 'applied'
-         ORDER BY run_key LIMIT ${LATEST_RUNS})`,
+         ORDER BY run_key LIMIT ${MAX_CHAIN_ORDERED_RUNS})`,
     )
     .pluck(),
   endBefore: connection

@@ -1,7 +1,7 @@
 import { sum } from './past-days.ts';
 
 export const WEEK_DAYS = 7;
-/** A day is compared with the same weekday of this many weeks. */
+/** Weekday weights are computed from this many weeks. */
 const WEEKS = 8;
 /** A weekday with a lower weight counts as one without usage. */
 const MIN_WEIGHT = 0.02;
@@ -27,11 +27,11 @@ export interface WeekdayProfile {
   noise: number;
 }
 
-/** From this noise on, usage comes in bursts: days differ by more than the mean day. */
-export const BURSTY = 1;
+/** From this noise on, usage comes in bursts: days typically differ from the mean day by at least its credits. */
+export const BURSTY_NOISE = 1;
 
-/** Computes the weekday weights of a subject and the noise of its days. */
-export function weekdayProfileOf(days: readonly number[]): WeekdayProfile {
+/** Computes the weekday weights and the noise of daily credits, latest day first. */
+export function computeWeekdayProfile(days: readonly number[]): WeekdayProfile {
   const parts = sharesOfWeeks(days);
   const byWeekday = Array.from({ length: WEEK_DAYS }, (_, weekday) => sharesOfWeekday(parts, weekday));
   const usual = byWeekday.map((shares) => middleMean(shares));
@@ -85,7 +85,10 @@ function sharesOfWeekday(parts: readonly (number | null)[], weekday: number): Da
   return shares.sort((a, b) => a.share - b.share);
 }
 
-/** Returns the mean of the middle half, so that a burst in one week does not count. `without` leaves out one of the days. */
+/**
+ * Returns the mean of the middle half, so that a burst in one week does not count. `without` leaves out one of the
+ * days.
+ */
 function middleMean(ascending: readonly DayShare[], without: number | null = null): number {
   const count = ascending.length - (without === null ? 0 : 1);
   if (count === 0) return 1;

@@ -8,8 +8,8 @@ import { and, eq, gte, isNotNull, lt, preparedSql, query, sql } from '../../ledg
 import { periodOfKey, workspaceKeyOf } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
-import { type RateChange, rateChangeOf } from '../forecast/change-point.ts';
-import { TOLERANCE_MS } from '../forecast/run-moments.ts';
+import { findRateChange, type RateChange } from '../forecast/change-point.ts';
+import { READING_TOLERANCE_MS } from '../forecast/run-moments.ts';
 import type { DailyUsage } from './facts/facts.ts';
 
 /** A tenant's credits in a period from this moment on, until the next reading. */
@@ -70,7 +70,7 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
 function lastingChangeOf(rates: readonly number[]): RateChange | null {
   // Negative credits are a correction, not a rate.
   if (rates.length === 0 || rates.some((rate) => rate < 0)) return null;
-  return rateChangeOf(rates.toReversed());
+  return findRateChange(rates.toReversed());
 }
 
 function atDayEnds(
@@ -163,12 +163,12 @@ const entriesOfTenant = preparedSql(
 export function createDailyUsage(connection: LedgerDb): (subject: DailyUsageSubject) => DailyUsage {
   const entriesOf = entriesOfTenant(connection);
   const figuresOf = figuresReader(connection);
-  const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
+  const day = sql<string>`substr(strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.finishedAt}, ${-READING_TOLERANCE_MS / 1000} || ' seconds'), 1, 10)`;
   const readDays = oncePerKey((periodKey: number): ReadonlySet<string> => {
     const period = periodOfKey(periodKey);
     const isApplied = and(eq(runs.workspaceKey, workspaceKeyOf(periodKey)), isNotNull(runs.appliedSeq));
     const isSince = gte(runs.finishedAt, isoTime(periodStartMs(addPeriods(period, -1))));
-    const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period) + TOLERANCE_MS));
+    const isBefore = lt(runs.finishedAt, isoTime(periodEndMs(period) + READING_TOLERANCE_MS));
     const rows = query(connection)
       .selectDistinct({ day })
       .from(runs)
@@ -176,10 +176,10 @@ export function createDailyUsage(connection: LedgerDb): (subject: DailyUsageSubj
       .all();
     return new Set(rows.map((row) => row.day));
   });
-  const readingsOf = (periodKey: number, tenantKey: number, nowMs: number): PeriodReadings => ({
+  const createReadings = (periodKey: number, tenantKey: number, nowMs: number): PeriodReadings => ({
     readings: (entriesOf.all(periodKey, tenantKey) as [string | null, bigint][]).map(([at, credits]) => ({
       // A run that ends just after midnight has read the day before.
-      atMs: (at === null ? nowMs : Date.parse(at)) - TOLERANCE_MS,
+      atMs: (at === null ? nowMs : Date.parse(at)) - READING_TOLERANCE_MS,
       credits,
     })),
     total: figuresOf(periodKey, tenantKey)?.credits ?? null,
@@ -195,8 +195,8 @@ export function createDailyUsage(connection: LedgerDb): (subject: DailyUsageSubj
       period,
       elapsedMs,
       wasRead,
-      current: readingsOf(periodKey, tenantKey, nowMs),
-      previous: readingsOf(periodKey - 1, tenantKey, nowMs),
+      current: createReadings(periodKey, tenantKey, nowMs),
+      previous: createReadings(periodKey - 1, tenantKey, nowMs),
     });
   };
 }

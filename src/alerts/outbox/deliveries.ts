@@ -153,7 +153,9 @@ export function recordAttempt(connection: LedgerDb, record: AttemptRecord): void
   if (event === 'accepted') freeGivenUp(connection, channel, nowMs);
 }
 
-/** Returns the failed attempts in a row. A rejection resets their number; a message that was too large is not counted. */
+/**
+ * Returns the failed attempts in a row. A rejection resets their number; a message that was too large is not counted.
+ */
 function failuresAfter({ event, tooLarge }: AttemptRecord, before: number): number {
   if (event === 'rejected') return 0;
   const isFailure = event === 'refused' || event === 'unknown' || event === 'exhausted';
@@ -305,8 +307,8 @@ function affectMembers(connection: LedgerDb, effect: MemberEffect, moment: Membe
 }
 
 /**
- * Decides again about given-up notifications after their channel accepted a message: at once about those that failed for
- * three days, and about rejected ones if they were rejected at least a day ago. The old messages count as refused.
+ * Decides again about given-up notifications after their channel accepted a message: at once about those that failed
+ * for three days, and about rejected ones if they were rejected at least a day ago. The old messages count as refused.
  */
 function freeGivenUp(connection: LedgerDb, channel: string, nowMs: number): void {
   const moment = { channel, now: isoTime(nowMs), before: isoTime(nowMs - DAY_MS) };

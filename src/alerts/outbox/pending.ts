@@ -27,7 +27,9 @@ const rowsOfAlerts = prepared((db) =>
 /** The notifications of alerts on all channels. */
 export interface NotificationLog {
   of(alertKey: number, channel: string): ChannelNotification;
-  /** Reports whether a channel was notified of the alert but not of its end, or a decision or notification is scheduled. */
+  /**
+   * Reports whether a channel was notified of the alert but not of its end, or a decision or notification is scheduled.
+   */
   isActive(alertKey: number): boolean;
 }
 

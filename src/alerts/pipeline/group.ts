@@ -7,8 +7,8 @@ import { stopsReading } from '../rules/rules.ts';
 import type { StoredAlert } from '../state/alert-store.ts';
 
 /**
- * After a message about a fault of a service in one workspace, messages about the same fault in others are sent together
- * this much later, because the fault shows up in one workspace after another.
+ * After a message about a fault of a service in one workspace, messages about the same fault in others are sent
+ * together this much later, because the fault shows up in one workspace after another.
  */
 const SERVICE_GROUP_MS = 10 * 60_000;
 /**

@@ -50,8 +50,8 @@ interface SharedGrowth {
 }
 
 /**
- * Reports whether shared growth explains a jump. It does if the tenant's month, by the low end of its forecast, is below
- * the limit that a baseline grown by the same factor would have.
+ * Reports whether shared growth explains a jump. It does if the tenant's month, by the low end of its forecast, is
+ * below the limit that a baseline grown by the same factor would have.
  */
 function accountsFor({ cause, growth }: SharedGrowth, { periodKey, current, basis }: StoredAlert): boolean {
   if (cause.periodKey !== periodKey || current === null) return false;

@@ -64,8 +64,8 @@ function hasPassed({ upToCredits }: SilencePattern, { credits }: SilenceSubject)
 }
 
 /**
- * Reports whether a silence or plan covers an alert. It covers a system alert only if its rule is named in full, with or
- * without the cause: `*` is not enough.
+ * Reports whether a silence or plan covers an alert. It covers a system alert only if its rule is named in full, with
+ * or without the cause: `*` is not enough.
  */
 export function silenceCovers(
   row: SilencePattern,

@@ -1,23 +1,24 @@
 import type { Level, Severity } from '../../core/text/alert-words.ts';
 import type { UsageFigures } from '../figures/usage-figures.ts';
 
+/** What a rule reports if its condition holds. */
 export interface Finding {
   level: Level;
   severity: Severity;
-  /** Credits; null for rules that compare with none. */
+  /** The limit in credits; null for rules without one. */
   threshold: bigint | null;
   /** The size that growth is measured by; null if growth is not notified. */
   magnitude: bigint | null;
   /** The magnitude is a bit mask of facts; each new bit is growth and is notified once. */
   isBitMask: boolean;
-  /** The rule must hold again this much later before anyone is notified; null: once is enough. */
+  /** The rule must still hold this much later before anyone is notified; null: it need not be confirmed. */
   confirmAfterMs: number | null;
 }
 
 /**
- * Result of a rule. `clear`: the cause is gone; `atOnce`: no second run has to confirm it. `between`: the condition
- * narrowly fails. A firing alert stays, with a smaller magnitude if it shrank; a pending one keeps waiting only if the
- * result is `inconclusive`.
+ * The result of a rule. `holds`: its condition holds. `clear`: it does not; `atOnce`: no second run has to confirm
+ * that. `between`: it narrowly fails. Then a firing alert stays, with a smaller magnitude if it shrank, and a pending
+ * one stays pending only if the result is `inconclusive`.
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }
@@ -38,8 +39,8 @@ export function clear(atOnce: boolean): Judgement {
 }
 
 /**
- * The previous period. `usable` is false if it cannot serve as a comparison: the first period of the workspace or
- * tenant, or one last read completely before its end. Both figures are probably too low.
+ * The previous period. `usable` is false if it cannot be compared with, because its figures are probably too low: it is
+ * the first period of the workspace or tenant, or was last read before its end.
  */
 export interface PreviousPeriod {
   figures: UsageFigures | null;

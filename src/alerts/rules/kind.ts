@@ -15,7 +15,9 @@ export type InhibitionCondition = 'new_id' | 'metering_stopped' | 'shared_growth
 /** Facts about a rule that judges usage. The pipeline and the messages read them. */
 export interface UsageKind extends KindBase {
   docs: UsageDocs;
-  /** `readings`: compares two readings of one period, which a service may withdraw and restore. Absent: compares months. */
+  /**
+   * `readings`: compares two readings of one period, which a service may withdraw and restore. Absent: compares months.
+   */
   compares?: 'readings';
   levels?: Levels;
   /** The condition by which its alerts inhibit others. */
@@ -28,19 +30,22 @@ export interface UsageKind extends KindBase {
 
 /** How alerts of a rule move from likely to settled. */
 interface Levels {
-  /** A likely alert rests on the forecast; it becomes happened, then settled. */
+  /** A likely alert rests on a forecast. Its level then becomes `happened`, then `settled`. */
   fromForecast?: true;
-  /** `kept`: a settled alert depends on settled figures alone. `ends`: the alert ends when its month settles. */
+  /**
+   * What happens when the month settles. `kept`: the alert stays, and its figures are final. `ends`: the alert ends.
+   */
   settled?: 'kept' | 'ends';
-  /** A settled finding waits for the daily digest. */
+  /** Messages about settled figures wait for the daily digest. */
   settledGoesToDigest?: true;
 }
 
 /** The credits that an alert is about. */
 interface Stake {
   /**
-   * `growth`: credits above the compared month; an open month adds to them and a plan may expect them. `fall`: credits below it;
-   * the threshold is the highest figure that counts. `over_limit`: credits above the threshold. `change`: the difference between two readings.
+   * `growth`: credits above the compared month; an open month adds to them and a plan may expect them. `fall`: credits
+   * below it; the threshold is the highest figure that counts. `over_limit`: credits above the threshold. `change`: the
+   * difference between two readings.
    */
   of: 'growth' | 'fall' | 'over_limit' | 'change';
   /** Evidence shows the tenant's share of the workspace's growth. */
@@ -71,8 +76,8 @@ export interface SystemKind extends KindBase {
   /** The part of an alert's cause before the colon; the part after it names a channel, an export or an outlet. */
   causes: Readonly<Record<string, CauseKind>>;
   /**
-   * `workspace`: its alerts say that a workspace cannot be read; a complete run ends them, and several workspaces of one
-   * service fail together. `ledger`: its alerts are about the whole ledger.
+   * `workspace`: its alerts say that a workspace cannot be read; a complete run ends them, and several workspaces of
+   * one service fail together. `ledger`: its alerts are about the whole ledger.
    */
   scope: 'workspace' | 'ledger';
   /** Its alerts inhibit system alerts of a lower rank and all alerts about usage. */

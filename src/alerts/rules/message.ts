@@ -32,7 +32,10 @@ export interface UsageMessage {
   comparison?: (facts: Facts) => string;
 }
 
-/** The words about one cause of a system alert. `subject` is a workspace, channel or job, or a count of workspaces. */
+/**
+ * The words about one cause of a system alert. `subject` names a workspace, channel or job, or counts workspaces
+ * ("3 workspaces").
+ */
 export interface CauseMessage {
   /** The title of a finding. */
   found: (subject: string) => string;

@@ -6,6 +6,7 @@ import type { UsageFigures } from '../figures/usage-figures.ts';
 import type { Forecast } from '../forecast/forecast.ts';
 import type { Judgement } from './judgement.ts';
 
+/** What an alert is about: a rule, and a tenant, period or failing part. There is one alert for each subject. */
 export interface AlertSubject {
   rule: RuleName;
   /** Null for system alerts. */
@@ -22,7 +23,7 @@ export interface PredecessorTenant {
   /** Credits a day: the predecessor's in its last four weeks, and the successor's since it began. */
   daily: bigint;
   newDaily: bigint;
-  /** The last day on which it used credits, ISO-8601. */
+  /** The last day on which the predecessor used credits, `YYYY-MM-DD`. */
   lastDay: string;
 }
 

@@ -16,7 +16,7 @@ export interface Detection {
   inPeriod?: (context: RuleContext, look: PeriodLook) => Iterable<number | null>;
   /** Returns subjects, in any period, that this run gives a reason to judge. `current` is the open period. */
   inRun?: (context: RuleContext, current: number) => Iterable<Candidate>;
-  /** Judges a tenant. `known` is the open alert, if there is one. Null: no result. */
+  /** Judges a tenant; null if the rule has no result. `known` is the open alert, null if there is none. */
   ofTenant?: (
     context: RuleContext,
     tenant: TenantFacts,

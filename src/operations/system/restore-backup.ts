@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { leaveSystemAlerts } from '../../alerts/end-alerts.ts';
+import { createSystemAlertEnder } from '../../alerts/end-alerts.ts';
 import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -26,7 +26,7 @@ export async function restoreBackup(
   const { version, config, clock } = context;
   const ledgerPath = config.ledger.path;
   const nowMs = clock.now();
-  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: leaveSystemAlerts(nowMs) } : null;
+  const identity = asNew ? { newLedgerId: context.newLedgerId(), leave: createSystemAlertEnder(nowMs) } : null;
   const target = { ledgerPath, replaceOther, version, nowMs, signal };
   const request = { ...target, ...(identity === null ? {} : { asNew: identity }) };
   const { backup, report } = from.startsWith('s3://')

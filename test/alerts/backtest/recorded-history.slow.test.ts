@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { backtest } from '../../../src/alerts/backtest/backtest.ts';
-import { findHistory, recordedLinks } from '../../../src/alerts/backtest/history.ts';
+import { findHistory, readRecordedLinks } from '../../../src/alerts/backtest/history.ts';
 import { Replica } from '../../../src/alerts/backtest/replica.ts';
 import { KeptHistory } from '../../../src/alerts/forecast/usage-history.ts';
 import { DEFAULT_ALERT_RULES } from '../../../src/config/schema/workspace-settings.ts';
@@ -239,7 +239,7 @@ function replay(ledger: LedgerDb): Replica {
   const history = findHistory(ledger, WORKSPACE);
   const kept = new KeptHistory(ledger, history.workspaceKey);
   const replica = new Replica({ ledger, history, kept, settings: { rules, lookbackPeriods, settleHours } });
-  for (const link of recordedLinks(ledger, history)) replica.play(link);
+  for (const link of readRecordedLinks(ledger, history)) replica.play(link);
   return replica;
 }
 

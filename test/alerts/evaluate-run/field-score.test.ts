@@ -35,7 +35,7 @@ describe('a score of messages against final figures', () => {
     onDays('beyond', [10_000, 10_000, 10_000, 40_000]),
   ];
   const world = worldOf(tenants);
-  const truth = new Truth(world, readingsOf(world));
+  const truth = new Truth(world, createReadings(world));
   const messages = [
     sent(12, { tenant: 'doubles', level: 'likely', limit: 46_500, range: { low: 45_000, high: 55_000 } }),
     sent(12, { tenant: 'flat', level: 'likely', limit: 46_500, range: { low: 47_000, high: 60_000 } }),
@@ -71,7 +71,7 @@ describe('a score of messages against final figures', () => {
   test('requires no message about a tenant that returns to what it used before, and one about a tenant that exceeds it', () => {
     const returning = [onDays('as-before', [40_000, 30_000, 0, 40_000]), onDays('more', [20_000, 20_000, 0, 40_000])];
     const returned = worldOf([...returning, ...steadyOnes(4, 31_150)]);
-    const { rises } = new Truth(returned, readingsOf(returned));
+    const { rises } = new Truth(returned, createReadings(returned));
     expect(rises.map((rise) => [rise.tenant, rise.rule, rise.isByHabit, mustNotify(rise)])).toEqual([
       ['more', 'jump', true, true],
     ]);
@@ -131,7 +131,7 @@ test('a step of everybody is one jump of the workspace, and no tenant has to hav
   const tenants = steadyOnes(12, 30_000);
   for (const each of tenants) for (let day = APRIL; day < calendar.days; day += 1) each.daily[day] = 1_600;
   const world = worldOf(tenants);
-  const truth = new Truth(world, readingsOf(world));
+  const truth = new Truth(world, createReadings(world));
   const judged = { world, truth, causes: [], openAlerts: 0, hasSeverity: true };
   expect(truth.rises.every(({ isCommon }) => isCommon)).toBe(true);
 
@@ -262,7 +262,7 @@ function worldOf(tenants: Tenant[]): World {
   };
 }
 
-function readingsOf({ service, runsMs }: World) {
+function createReadings({ service, runsMs }: World) {
   return runsMs.map((atMs) => ({ atMs, records: service.list('2026-04', atMs) }));
 }
 

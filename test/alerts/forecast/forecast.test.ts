@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { forecastOf, trendOf, type UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
+import { forecastFromPast, trendOf, type UsageForecast } from '../../../src/alerts/forecast/forecast.ts';
 import {
   DailyCredits,
   daysSincePause,
-  type Past,
+  type PastUsage,
   RATE_DAYS,
   usedBetween,
 } from '../../../src/alerts/forecast/past-days.ts';
@@ -14,11 +14,11 @@ const MONTH = 30;
 /** What a subject used on each day, the last `today` of them in the open month; all months have 30 days. */
 function outlookOf(days: readonly number[], today: number): UsageForecast | null {
   const current = days.slice(days.length - today).reduce((sum, used) => sum + used, 0);
-  return forecastOf(BigInt(Math.round(current)), pastOf([...days].reverse(), today));
+  return forecastFromPast(BigInt(Math.round(current)), pastOf([...days].reverse(), today));
 }
 
 /** The days are those that ended last first. */
-function pastOf(days: readonly number[], elapsed: number): Past {
+function pastOf(days: readonly number[], elapsed: number): PastUsage {
   const rest = (months: number) => usedBetween(days, elapsed + (months - 1) * MONTH, months * MONTH);
   return { days, elapsed, lengths: [MONTH, MONTH, MONTH], rests: [rest(1), rest(2)] };
 }
@@ -196,7 +196,7 @@ describe('the forecast of a month', () => {
   it('is never below the current credits, and its range contains its middle', () => {
     fc.assert(
       fc.property(pasts, elapsed, fc.bigInt({ min: 0n, max: 2n ** 62n }), (days, passed, current) => {
-        const monthForecast = forecastOf(current, pastOf(days, passed));
+        const monthForecast = forecastFromPast(current, pastOf(days, passed));
         if (monthForecast === null) throw new Error('there is a day');
         const { low, likely, high, sure } = monthForecast;
         expect(current <= low && low <= likely && likely <= high).toBe(true);
@@ -209,7 +209,7 @@ describe('the forecast of a month', () => {
     fc.assert(
       fc.property(pasts, elapsed, (days, passed) => {
         const past = (times: number) =>
-          forecastOf(
+          forecastFromPast(
             0n,
             pastOf(
               days.map((used) => used * times),

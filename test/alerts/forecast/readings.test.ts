@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { keptReadings, readingsOf } from '../../../src/alerts/forecast/readings.ts';
+import { createCachedReadings, createReadings } from '../../../src/alerts/forecast/readings.ts';
 import {
-  keptRunTimes,
+  createCachedRunTimes,
+  createRunTimes,
+  READING_TOLERANCE_MS,
   RunMoments,
   type RunTimes,
-  runTimesOf,
-  TOLERANCE_MS,
 } from '../../../src/alerts/forecast/run-moments.ts';
 import { DAY_MS, dayWorld } from '../evaluate-run/day-world.ts';
 
@@ -18,7 +18,7 @@ test('cached readings equal those of the ledger, up to each entry', async () => 
   }
   const keys = world.connection.prepare('SELECT DISTINCT period_key, tenant_key FROM usage_entries').raw().all();
   const last = Number(world.rows('SELECT max(entry_id) FROM usage_entries')[0]);
-  const [kept, asked] = [keptReadings(world.connection), readingsOf(world.connection)];
+  const [kept, asked] = [createCachedReadings(world.connection), createReadings(world.connection)];
   expect(keys).toHaveLength(4);
   for (const [periodKey, tenantKey] of [...(keys as [number, number][]), [1, 1] as const]) {
     const entryIds = Array.from({ length: last + 2 }, (_, entryId) => entryId);
@@ -41,7 +41,7 @@ test('cached times of runs equal those of the ledger', async () => {
     if (day % 2 === 0) world.post('acme', startMs + day * DAY_MS, 100);
     await world.read(startMs + (day === 5 ? 9 : day) * DAY_MS);
   }
-  const [kept, asked] = [keptRunTimes(world.connection, 1), runTimesOf(world.connection, 1)];
+  const [kept, asked] = [createCachedRunTimes(world.connection, 1), createRunTimes(world.connection, 1)];
   for (const day of [-1, ...days]) {
     const atMs = startMs + day * DAY_MS;
     for (const moment of [atMs - 1, atMs, atMs + 1]) {
@@ -59,8 +59,8 @@ test('cached times of runs equal those of the ledger', async () => {
 test.each([[false], [true]])(
   'where a moment lies does not depend on what was asked before (late ones first: %s)',
   (late) => {
-    const runs = [10, 11, 14].map((hours, place) => ({ runKey: place + 1, atMs: hours * 2 * TOLERANCE_MS }));
-    const nowMs = 15 * 2 * TOLERANCE_MS;
+    const runs = [10, 11, 14].map((hours, place) => ({ runKey: place + 1, atMs: hours * 2 * READING_TOLERANCE_MS }));
+    const nowMs = 15 * 2 * READING_TOLERANCE_MS;
     let asked = 0;
     const times: RunTimes = {
       before: (atMs) => {
@@ -70,7 +70,7 @@ test.each([[false], [true]])(
       after: (runKey, fromMs, toMs) => runs.find((run) => run.runKey > runKey && run.atMs > fromMs && run.atMs < toMs),
       lastEntryId: (runKey) => runKey * 100,
     };
-    const moments = Array.from({ length: 60 }, (_, quarter) => (quarter * TOLERANCE_MS) / 2);
+    const moments = Array.from({ length: 60 }, (_, quarter) => (quarter * READING_TOLERANCE_MS) / 2);
     const alone = moments.map((atMs) => new RunMoments(times, nowMs).placeOf(atMs));
     expect(alone.filter((place) => place === null)).toHaveLength(38);
     const inTurn = new RunMoments(times, nowMs);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sharedFactors, withoutShared } from '../../../src/alerts/forecast/shared-factor.ts';
+import { computeSharedFactors, removeSharedFactor } from '../../../src/alerts/forecast/shared-factor.ts';
 
 const DAYS = 120;
 
@@ -16,7 +16,7 @@ function tenants(count: number, factorOn: (day: number, tenant: number) => numbe
 
 /** The factors, the first day first. */
 function factorsOf(days: number[][]): number[] {
-  return sharedFactors(days.map((own) => own.toReversed())).toReversed();
+  return computeSharedFactors(days.map((own) => own.toReversed())).toReversed();
 }
 
 const isBetween = (from: number, to: number) => (_: unknown, day: number) => day >= from && day < to;
@@ -65,7 +65,7 @@ test('a past without the shared part has its ordinary days, and the credits that
   const days = [100, 100, 200, 200, ...new Array<number>(60).fill(100)];
   const factors = [1, 1, 2, 2, ...new Array<number>(60).fill(1)];
   const past = { days, elapsed: 10, lengths: [31, 30, 31] as const, rests: [2000, null] as const };
-  const { past: own, shared } = withoutShared(past, factors);
+  const { past: own, shared } = removeSharedFactor(past, factors);
   expect(own.days).toEqual(new Array(64).fill(100));
   expect(shared).toEqual({ credits: 200, lasting: { factor: 1, days: 0 } });
   expect(own.rests).toEqual([2000, null]);
@@ -73,5 +73,5 @@ test('a past without the shared part has its ordinary days, and the credits that
 
 test('a factor that lasts is known with its days', () => {
   const past = { days: [300, 300, 100], elapsed: 3, lengths: [31, 30, 31] as const, rests: [null, null] as const };
-  expect(withoutShared(past, [3, 3, 1]).shared).toEqual({ credits: 400, lasting: { factor: 3, days: 2 } });
+  expect(removeSharedFactor(past, [3, 3, 1]).shared).toEqual({ credits: 400, lasting: { factor: 3, days: 2 } });
 });

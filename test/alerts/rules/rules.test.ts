@@ -12,7 +12,7 @@ import { dropLimit, judgeDrop } from '../../../src/alerts/rules/drop/detect.ts';
 import { judgeStopped, type UseBefore } from '../../../src/alerts/rules/drop/stopped.ts';
 import { INCONCLUSIVE, type Judgement, UNDECIDED } from '../../../src/alerts/rules/judgement.ts';
 import { judgeNewSpend, type NewSpendInput } from '../../../src/alerts/rules/new-spend/detect.ts';
-import { bringsBack, judgeRegression, type RegressionInput } from '../../../src/alerts/rules/regression/detect.ts';
+import { judgeRegression, type RegressionInput, restoresCredits } from '../../../src/alerts/rules/regression/detect.ts';
 import { judgeRestatement } from '../../../src/alerts/rules/restatement/detect.ts';
 import { judgeFailedRun } from '../../../src/alerts/rules/sync-failed/detect.ts';
 import { judgeWithdrawn } from '../../../src/alerts/rules/withdrawn/detect.ts';
@@ -217,9 +217,9 @@ describe('a later change', () => {
     expect(does(fall(10n, { floor: 11n }))).toBe(false);
     expect(judge({ lost: 100n })).toMatchObject({ finding: { magnitude: 100n } });
     expect(judge({ lost: 100n, restored: true })).toEqual({ verdict: 'clear', atOnce: true });
-    expect(bringsBack(90n, { fell: 100n, usual: 0n })).toBe(true);
-    expect(bringsBack(99n, { fell: 100n, usual: 10n })).toBe(false);
-    expect(bringsBack(200n, { fell: 100n, usual: 101n })).toBe(false);
+    expect(restoresCredits(90n, { fell: 100n, usual: 0n })).toBe(true);
+    expect(restoresCredits(99n, { fell: 100n, usual: 10n })).toBe(false);
+    expect(restoresCredits(200n, { fell: 100n, usual: 101n })).toBe(false);
     // Of who falls night after night only what is half as much again is news.
     expect([149n, 150n].map((missing) => does(fall(missing, { usual: 100n })))).toEqual([false, true]);
     // A second one adds to what is told.

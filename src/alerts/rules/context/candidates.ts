@@ -6,6 +6,7 @@ import { toUsageFigures } from '../../figures/usage-figures.ts';
 import type { PeriodFacts } from './period-facts.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
+/** How a run evaluates a period. */
 export interface PeriodLook {
   facts: PeriodFacts;
   /**
@@ -15,7 +16,7 @@ export interface PeriodLook {
   all: boolean;
   /** This run is the first to find the period settled. */
   settlesNow: boolean;
-  /** The period had settled before this run. Its changes may still be a jump; they are also notified as a restatement. */
+  /** The period had settled before this run. Its late changes are notified as a restatement, and may also be a jump. */
   isLate: boolean;
 }
 
@@ -25,17 +26,21 @@ export interface Conditions {
   values: Readonly<Record<string, number | bigint>>;
 }
 
-/** Ratios and fractions are doubles in SQL; this slack keeps the filter from hiding matches of the exact rule. */
+/**
+ * Factor for limits in SQL filters. Ratios are doubles there, and a rounded limit must not leave out a tenant for which
+ * the exact rule holds.
+ */
 export const SLACK = 0.999999;
 
 const NONE: EntryRange = { after: 0, last: 0 };
 const ENTERED =
   'SELECT tenant_key FROM usage_entries WHERE entry_id > @after AND entry_id <= @last AND +period_key = @period';
-/** Tenants that the run has changed in the period before. */
+/** SQL query for the tenants whose figures in the previous period this run changed. */
 export const ENTERED_BEFORE = `SELECT tenant_key FROM usage_entries
    WHERE entry_id > @afterBefore AND entry_id <= @lastBefore AND +period_key = @period - 1`;
 
-export function enteredIn({ merged }: RuleContext, periodKey: number) {
+/** Returns the SQL parameters for the entries of this run in a period and in the previous one. */
+export function changedEntryRanges({ merged }: RuleContext, periodKey: number) {
   const [own, before] = [merged.changed.get(periodKey) ?? NONE, merged.changed.get(periodKey - 1) ?? NONE];
   return { period: periodKey, after: own.after, last: own.last, afterBefore: before.after, lastBefore: before.last };
 }
@@ -62,7 +67,7 @@ export function findCandidates(
 ): CandidateTenant[] {
   if (conditions.length === 0) return [];
   const { connection, merged } = context;
-  const entered = enteredIn(context, periodKey);
+  const entered = changedEntryRanges(context, periodKey);
   const values = { ...entered, run: merged.run.runKey, ...Object.assign({}, ...conditions.map((each) => each.values)) };
   const few = !all && !isMost(connection, entered);
   const source = few
@@ -96,7 +101,7 @@ const countTenants = preparedSql(
 );
 
 /** Reports whether reading all tenants of a period is faster than looking up each changed one. */
-function isMost(connection: LedgerDb, entered: ReturnType<typeof enteredIn>): boolean {
+function isMost(connection: LedgerDb, entered: ReturnType<typeof changedEntryRanges>): boolean {
   const { period, after, last, afterBefore, lastBefore } = entered;
   const enough = 2 * (last - after + lastBefore - afterBefore);
   return (countTenants(connection).get(period, enough) as number) < enough;

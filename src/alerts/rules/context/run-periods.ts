@@ -78,7 +78,7 @@ export class RunPeriods {
     setFinalRun(connection).run({ periodKey, runKey: run.runKey });
   }
 
-  /** A clock that ran ahead had marked it as settled. */
+  /** Undoes the settling of a period that is not over: a run settled it while the clock ran ahead. */
   #reopenIfNotOver(periodKey: number): void {
     const { merged, factsOf } = this.#context;
     if (factsOf(periodKey).phase.over || findPeriod(merged.connection, periodKey)?.finalRunKey === null) return;

@@ -20,7 +20,10 @@ export interface TenantSettings {
   budgets: readonly Budget[];
 }
 
-/** The first match wins: an exact id, then the longest pattern, then the one that is written first. */
+/**
+ * Finds each tenant's settings. The most specific match is used: an exact id, then the longest pattern, then the one
+ * that is written first.
+ */
 export function tenantSettings(settings: AlertSettings): TenantSettings {
   const patterns = [...settings.tenants].sort(bySpecificity(({ match }) => match));
   const all = [settings, ...settings.tenants.map(({ rules }) => rules)];

@@ -26,18 +26,18 @@ import {
   type Threshold,
 } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
-import { type Conditions, ENTERED_BEFORE, enteredIn, type PeriodLook, SLACK } from '../context/candidates.ts';
+import { type Conditions, changedEntryRanges, ENTERED_BEFORE, type PeriodLook, SLACK } from '../context/candidates.ts';
 import { comparedOf } from '../context/compared.ts';
 import { afterFirst } from '../context/first-month.ts';
 import { hasPaused, isIntermittentTenant, lowestMonth } from '../context/habits.ts';
 import { historyOf, isPastFirst, type RuleContext, type TenantFacts } from '../context/rule-context.ts';
 import { clear, holds, type Judgement, type PreviousPeriod, UNDECIDED } from '../judgement.ts';
-import { AWAITED_MS } from '../new-spend/rename.ts';
+import { MAX_SUCCESSOR_WAIT_MS } from '../new-spend/rename.ts';
 import { renames } from '../new-spend/renames.ts';
 import type { PredecessorTenant } from '../observation.ts';
 import type { Candidate, Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { judgeStopped, SILENT_DAYS } from './stopped.ts';
-import { useReader } from './use-before.ts';
+import { usageReaderOf } from './use-before.ts';
 
 export const dropDetection: Detection = {
   candidates: dropCandidates,
@@ -95,7 +95,7 @@ function goneTenants(context: RuleContext, { facts, all }: PeriodLook): number[]
          SELECT 1 FROM tenant_usage cur WHERE cur.period_key = @period AND cur.tenant_key = prev.tenant_key)`,
     )
     .pluck()
-    .all({ ...enteredIn(context, facts.periodKey), floor: context.settings.leastFloor }) as number[];
+    .all({ ...changedEntryRanges(context, facts.periodKey), floor: context.settings.leastFloor }) as number[];
 }
 
 function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: OpenAlert | null): RuleResult {
@@ -163,7 +163,7 @@ function stopped(
   const silentMs = silentMsOf(context, periodKey, tenantKey);
   if (silentMs === null) return [clear(true), null];
   const lastMs = context.nowMs - silentMs;
-  const before = () => useReader(context).before(periodKey, tenantKey, lastMs);
+  const before = () => usageReaderOf(context).before(periodKey, tenantKey, lastMs);
   const floor = roundUpMinCredits(context.settings.of(context.tenantId(tenantKey)));
   const judgement = judgeStopped({ silentMs, firing, before, floor });
   if (firing && judgement.verdict === 'clear')
@@ -219,7 +219,7 @@ function hasUsed({ connection, nowMs }: RuleContext, periodKey: number, tenantKe
 /** Lets the alert wait while a possible successor may still reach its floor. */
 function awaiting(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
-  return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: AWAITED_MS } };
+  return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: MAX_SUCCESSOR_WAIT_MS } };
 }
 
 interface DropInput {

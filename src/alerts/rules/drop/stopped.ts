@@ -9,7 +9,9 @@ export const OBSERVED_DAYS = 28;
  * three days.
  */
 export const SILENT_DAYS: readonly number[] = [3, 4, 5.5, 7];
-/** The same for a whole workspace. */
+/**
+ * Days without usage after which a whole workspace stands still, by its longest pause: none, one, two or three days.
+ */
 const STANDSTILL_DAYS: readonly number[] = [1, 2, 3, 4];
 /** Allows for runs that end a little early or late. */
 const SLACK_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/clock.ts';
 import { DAY_MS } from '../../../core/durations.ts';
-import { spanOf } from '../../forecast/run-moments.ts';
+import { roundedSpanMs } from '../../forecast/run-moments.ts';
 import type { UsageHistory } from '../../forecast/usage-history.ts';
 import { perRun } from '../context/rule-context.ts';
 import { OBSERVED_DAYS, type UseBefore } from './stopped.ts';
@@ -31,7 +31,7 @@ class UseReader {
     for (const atMs of readings) {
       const reached = this.#usageHistory.sinceStart(periodKey, tenantKey, atMs);
       if (reached === null) continue;
-      if (before === null) use.spanMs = spanOf(atMs, changedMs);
+      if (before === null) use.spanMs = roundedSpanMs(atMs, changedMs);
       else if (reached > before) {
         use.days += 1;
         use.credits += reached - before;
@@ -57,4 +57,4 @@ class UseReader {
   }
 }
 
-export const useReader = perRun(({ usageHistory }) => new UseReader(usageHistory));
+export const usageReaderOf = perRun(({ usageHistory }) => new UseReader(usageHistory));

@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../core/durations.ts';
-import { spanOf } from '../../forecast/run-moments.ts';
+import { roundedSpanMs } from '../../forecast/run-moments.ts';
 
-/** A new tenant that begins more than this after another one's last use is not its successor. */
+/** A new tenant is a successor only if it begins within this time after the other tenant's last use. */
 const BEGINS_WITHIN_MS = 7 * DAY_MS;
 /** Two tenants' usage is read at different times, so the successor may seem to begin this much before the last use. */
 const READING_SLACK_MS = DAY_MS;
@@ -9,12 +9,12 @@ const READING_SLACK_MS = DAY_MS;
  * The alert that a tenant stopped waits this long for a successor to reach its floor. Then either both are notified
  * together, or only the stop.
  */
-export const AWAITED_MS = 7 * DAY_MS;
+export const MAX_SUCCESSOR_WAIT_MS = 7 * DAY_MS;
 
 /** Reports whether a new tenant, first seen at `beganMs`, may succeed one that stopped at `lastMs`. */
-export function goesOnFor({ beganMs, lastMs, nowMs }: { beganMs: number; lastMs: number; nowMs: number }): boolean {
-  const apartMs = spanOf(lastMs, beganMs);
-  return apartMs >= -READING_SLACK_MS && apartMs <= BEGINS_WITHIN_MS && spanOf(beganMs, nowMs) >= DAY_MS;
+export function maySucceed({ beganMs, lastMs, nowMs }: { beganMs: number; lastMs: number; nowMs: number }): boolean {
+  const apartMs = roundedSpanMs(lastMs, beganMs);
+  return apartMs >= -READING_SLACK_MS && apartMs <= BEGINS_WITHIN_MS && roundedSpanMs(beganMs, nowMs) >= DAY_MS;
 }
 
 /** Reports whether two daily rates differ by at most a third. Rates of a few days are not more exact. */

@@ -3,13 +3,13 @@ import { DAY_MS } from '../../../core/durations.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import { perConnection } from '../../../ledger/store/schema/drizzle.ts';
 import { workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
-import { spanOf } from '../../forecast/run-moments.ts';
+import { roundedSpanMs } from '../../forecast/run-moments.ts';
 import { perRun, type RuleContext } from '../context/rule-context.ts';
 import type { UseBefore } from '../drop/stopped.ts';
 import type { PredecessorTenant } from '../observation.ts';
-import { goesOnFor, isSimilarRate } from './rename.ts';
+import { isSimilarRate, maySucceed } from './rename.ts';
 
-/** With more stopped tenants at once, predecessors are not searched. */
+/** A run looks for the successors of at most this many stopped tenants. */
 const MAX_LOOKS = 100;
 
 interface NewTenant {
@@ -95,7 +95,7 @@ class Renames {
     const begun = [periodKey, periodKey - 1].flatMap((key) => this.#newTenants(key));
     const { connection, nowMs } = this.#context;
     const [successor] = begun
-      .filter(({ beganMs }) => beganMs !== null && goesOnFor({ beganMs, lastMs, nowMs }))
+      .filter(({ beganMs }) => beganMs !== null && maySucceed({ beganMs, lastMs, nowMs }))
       .map((newTenant) => ({ newTenant, newDaily: this.#dailyOf(newTenant) }))
       .filter(({ newTenant, newDaily }) => !notified.has(newTenant.tenantKey) && isSimilarRate(newDaily, daily))
       .filter(({ newTenant, newDaily }) => {
@@ -115,7 +115,7 @@ class Renames {
     const { usageHistory, nowMs } = this.#context;
     if (beganMs === null) return 0n;
     const [from, to] = [beganMs, nowMs].map((atMs) => usageHistory.sinceStart(periodKey + 1, tenantKey, atMs));
-    const spanMs = Math.max(DAY_MS, spanOf(beganMs, nowMs));
+    const spanMs = Math.max(DAY_MS, roundedSpanMs(beganMs, nowMs));
     return from == null || to == null ? 0n : ((to - from) * BigInt(DAY_MS)) / BigInt(spanMs);
   }
 }

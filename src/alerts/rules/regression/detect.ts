@@ -127,7 +127,7 @@ class Falls {
       const atMs = Date.parse(at);
       const usual = (beforeFall * BigInt(Math.max(0, atMs - lastMs))) / passedMs;
       lastMs = atMs;
-      return bringsBack(delta, { fell, usual });
+      return restoresCredits(delta, { fell, usual });
     });
   }
 }
@@ -170,8 +170,10 @@ export function judgeRegression({ fall, lost, restored, usual, floor }: Regressi
   return isUsual || isLittle ? UNDECIDED : fallen(lost + missing);
 }
 
-/** Reports whether a reading brought back nine tenths of the missing credits, on top of the usual usage in that time. */
-export function bringsBack(gained: bigint, { fell, usual }: { fell: bigint; usual: bigint }): boolean {
+/**
+ * Reports whether a reading brought back nine tenths of the missing credits, on top of the usual usage in that time.
+ */
+export function restoresCredits(gained: bigint, { fell, usual }: { fell: bigint; usual: bigint }): boolean {
   return (gained - usual) * 10n >= fell * 9n && gained >= 2n * usual;
 }
 

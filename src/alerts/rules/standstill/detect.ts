@@ -9,11 +9,11 @@ import { roundUpMinCredits } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
 import { perRun, type RuleContext } from '../context/rule-context.ts';
 import { judgeStandstill } from '../drop/stopped.ts';
-import { useReader } from '../drop/use-before.ts';
+import { usageReaderOf } from '../drop/use-before.ts';
 import { clear } from '../judgement.ts';
 import type { Candidate, Detection, OpenAlert, RuleResult } from '../rule.ts';
 
-/** With fewer active tenants, all may stop at once by chance. */
+/** A workspace with fewer active tenants is not judged, because all of them may stop at once by chance. */
 const MIN_ACTIVE_TENANTS = 5;
 
 export const standstillDetection: Detection = { inRun: findStandstill, ofWorkspace: judgeStandstillOfWorkspace };
@@ -41,7 +41,7 @@ const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
   }),
 }));
 
-/** The alert is about the month with the last change. */
+/** Finds the month to judge, in which figures last changed, if this run changed none of the current month. */
 function findStandstill(context: RuleContext, current: number): Candidate[] {
   if (context.merged.changed.has(current)) return [];
   const lastMs = lastChanges(context).sinceMonthBefore(current);
@@ -60,7 +60,7 @@ function judgeStandstillOfWorkspace(context: RuleContext, periodKey: number, kno
       : judgeStandstill({
           silentMs: ageMs(lastMs, context.nowMs) ?? 0,
           firing: known?.firing != null,
-          before: () => (wereMany(lastMs - DAY_MS) ? useReader(context).before(periodKey, null, lastMs) : null),
+          before: () => (wereMany(lastMs - DAY_MS) ? usageReaderOf(context).before(periodKey, null, lastMs) : null),
           floor: roundUpMinCredits(context.settings.workspace),
         });
   return {

@@ -5,7 +5,7 @@ import type { SyncCause } from './kind.ts';
 /** A larger clock difference can make a signature look expired or premature. */
 const NOTABLE_SKEW_MS = 30_000;
 
-/** The service answered, but its listing could not be verified as complete. */
+/** Codes of runs in which the service answered, but its listing could not be verified as complete. */
 const UNPROVEN: readonly string[] = ['unstable', 'suspicious_empty', 'suspicious_shrink', 'implausible_listing'];
 
 /** A run that applied nothing because of a fault that needs attention. */
@@ -18,8 +18,8 @@ export interface RunFault {
 }
 
 /**
- * Judges a failed run. A fault that may pass must occur in a second run before anyone is notified; wrong credentials
- * and clocks do not pass.
+ * Judges a failed run. A fault that may be temporary must occur in a second run before anyone is notified. Refused
+ * credentials and a wrong clock are not temporary.
  */
 export function judgeFailedRun({ code, retryable, clockSkewMs, message }: RunFault): Observation {
   const failing = (cause: SyncCause, confirmAfterMs: number | null) => {

@@ -2,7 +2,7 @@ import { preparedSql } from '../../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf, workspaceKeyOf } from '../../../ledger/store/schema/keys.ts';
 import { findJumpThreshold, type PastCreditsReader } from '../../figures/threshold.ts';
 import { NO_USAGE } from '../../figures/usage-figures.ts';
-import { forecastOf } from '../../forecast/forecast.ts';
+import { forecastFromPast } from '../../forecast/forecast.ts';
 import { comparedFigures } from '../context/compared.ts';
 import { byMateriality } from '../context/materiality.ts';
 import type { RuleContext } from '../context/rule-context.ts';
@@ -10,7 +10,7 @@ import { clear } from '../judgement.ts';
 import { judgeJump } from '../jump/judge-jump.ts';
 import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 
-/** With fewer tenants, the alerts of the tenants show everything. */
+/** A workspace with fewer tenants is not judged, because the alerts of its tenants show all of the growth. */
 const FEW_TENANTS = 5;
 
 /** Detects a jump of the whole workspace. */
@@ -88,7 +88,7 @@ function commonGrowth(
   const growths = middle.map(({ tenantKey, soFar, used }) => {
     // The forecast includes shared changes here, because shared growth is what is measured.
     const current = over || used <= 0 ? null : usageHistory.reading(periodKey, tenantKey, nowMs);
-    const forecast = current === null ? null : forecastOf(current, usageHistory.of(periodKey, tenantKey));
+    const forecast = current === null ? null : forecastFromPast(current, usageHistory.of(periodKey, tenantKey));
     return forecast === null ? soFar : soFar * Math.max(1, Number(forecast.likely) / used);
   });
   const growth = growths.sort((a, b) => b - a)[Math.floor(growths.length / 2)] ?? 0;
