@@ -210,7 +210,7 @@ function WorkspaceRow({
       <th scope="row">
         <a href={linkTo('/tenants', { workspace: workspace_id, period, sort: 'amount' })}>{name}</a>
         {name === workspace_id ? null : <small>{workspace_id}</small>}
-        <small>
+        <small class="nowrap">
           <a href={linkTo('/report', { workspace: workspace_id, period })}>Report</a> ·{' '}
           <a href={linkTo(`/months/${period}/statements`, { workspace: workspace_id })}>Statements</a>
         </small>
