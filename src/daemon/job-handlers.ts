@@ -6,7 +6,7 @@ import { scheduleKey, scheduleOf } from '../freshness/schedules.ts';
 import { isStillQueued } from '../freshness/staleness.ts';
 import { retiredWorkspaces } from '../ledger/journal/retired-workspaces.ts';
 import type { SlotJob, SyncHandler } from '../queue/jobs.ts';
-import { restEndMs } from '../sync/run-deadline.ts';
+import { nextAttemptMs } from '../sync/run-deadline.ts';
 import type { Context } from '../wiring/context.ts';
 
 export interface SyncHooks {
@@ -64,7 +64,7 @@ export function createSyncHandler(
     } catch (error) {
       const { code, message, hint } = summarizeError(error);
       const nowMs = clock.now();
-      const restMs = restEndMs(error, nowMs, askedAgain, UNRECORDED_RETRY_DELAY_MS) - nowMs;
+      const restMs = nextAttemptMs(error, nowMs, askedAgain, UNRECORDED_RETRY_DELAY_MS) - nowMs;
       if (!job.signal.aborted) postpone(scheduleKey(workspaceId, kind), restMs);
       const stack = code === 'internal' && error instanceof Error ? error.stack : undefined;
       const fields = { workspaceId, kind, slot, attempt, code, reason: message, hint, stack };

@@ -3,23 +3,23 @@ import { counted, withThousands } from '../core/text/words.ts';
 import type { WalkFacts } from '../ledger/journal/staging/staging.ts';
 import type { RepeatedRecord, WalkFlaws } from '../ledger/journal/staging/walk-flaws.ts';
 
-const MAX_NAMED = 3;
+const MAX_NAMED_RECORDS = 3;
 const MAX_NAMED_PAGES = 5;
 
-/** Describes why a walk was not a consistent listing: `tenant "acme" is listed twice for 2026-11 (page 1)`. */
+/** Describes why a walk is not a consistent listing, such as `tenant "acme" is listed twice for 2026-11 (page 1)`. */
 export function describeFlaws(facts: WalkFacts, flaws: WalkFlaws): string {
   const { changedTotals, identicalPages, outside, shortPage, repeated } = flaws;
   const causes: string[] = [];
   if (facts.totalsMoved && changedTotals !== null) causes.push(...totalsText(facts, changedTotals));
   if (identicalPages !== null) causes.push(`pages ${identicalPages[0]} and ${identicalPages[1]} are identical`);
-  causes.push(...repeated.slice(0, MAX_NAMED).map(repeatedText));
+  causes.push(...repeated.slice(0, MAX_NAMED_RECORDS).map(repeatedText));
   const surplus = facts.records - facts.recordsOutsideWindow - facts.distinctKeys;
-  if (repeated.length > MAX_NAMED) causes.push(`${counted(surplus, 'record')} in all came more than once`);
+  if (repeated.length > MAX_NAMED_RECORDS) causes.push(`${counted(surplus, 'record')} in all are repetitions`);
   if (outside !== null) causes.push(`page ${outside.page} has a record for ${outside.period}, which was not requested`);
   if (shortPage !== null) {
     causes.push(`page ${shortPage.page} has ${counted(shortPage.records, 'record')}, page 1 has ${shortPage.fullPage}`);
   }
-  // A walk ends early at the first of the signs above.
+  // A walk that ends early at one of the causes above has fewer records, so their number is no further cause.
   const isWhole = facts.pages >= facts.totalPages;
   const records = facts.records - facts.recordsOutsideWindow;
   if (causes.length === 0 || (isWhole && records !== facts.totalRecords)) causes.push(...countText(facts, records));

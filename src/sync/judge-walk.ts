@@ -2,11 +2,11 @@ import type { Consistency } from '../config/types.ts';
 import type { WalkVerdict } from '../ledger/journal/runs/fail-run.ts';
 import type { WalkFacts } from '../ledger/journal/staging/staging.ts';
 
-/** With `auto`, listings up to this many pages are read until two consecutive walks agree. */
+/** With `consistency: auto`, listings up to this many pages are read until two consecutive walks agree. */
 const AUTO_TWICE_PAGES = 50;
 
 /** A sign that the listing changed during the walk, or is incomplete. */
-export type Sign =
+export type ChangeSign =
   | 'totals_moved'
   | 'pages_missing'
   | 'records_missing'
@@ -17,27 +17,28 @@ export type Sign =
 
 interface WalkJudgement {
   verdict: WalkVerdict;
-  signs: Sign[];
+  signs: ChangeSign[];
 }
 
 /**
- * Decides whether one walk is accepted. Complete means: every page read, the same totals on every page, as many
- * distinct keys as the announced records, nothing repeated and everything inside the window. The count catches rows
- * that only move (a missed row means a repeated one), but not a deletion combined with an addition, so `twice` also
- * requires that the previous walk was complete and had the same keys. A listing with the same bytes on every page as
- * the last verified one has thereby been read twice.
+ * Decides whether a walk is accepted. A walk is complete if it read every page, found the same totals on each, found as
+ * many distinct keys as the announced records, and no key twice or outside the window. The number of keys shows that
+ * rows moved to another page, because one row is then missed and another repeated. It does not show a deletion combined
+ * with an addition, so `twice` also requires a complete previous walk with the same keys. If every page has the same
+ * bytes as in the last verified listing, one walk suffices.
  */
 export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): WalkJudgement {
-  const signs = signsOfMovement(facts);
+  const signs = findChangeSigns(facts);
   if (signs.length > 0) return { verdict: 'moved', signs };
   const twice = consistency === 'twice' || (consistency === 'auto' && facts.totalPages <= AUTO_TWICE_PAGES);
   const confirmed = facts.unchanged || (previousWasClean && facts.sameKeysAsPrevious === true);
   return { verdict: twice && !confirmed ? 'unconfirmed' : 'accepted', signs };
 }
 
-export function signsOfMovement(facts: WalkFacts): Sign[] {
-  const signs: Sign[] = [];
-  // An empty listing has no pages, but its first one is always read.
+/** Lists the signs that the listing changed during a walk, or is incomplete. */
+export function findChangeSigns(facts: WalkFacts): ChangeSign[] {
+  const signs: ChangeSign[] = [];
+  // An empty listing announces no pages, but page 1 is always read.
   if (facts.pages !== Math.max(1, facts.totalPages)) signs.push('pages_missing');
   if (facts.totalsMoved) signs.push('totals_moved');
   if (facts.recordsOutsideWindow > 0) signs.push('outside_window');

@@ -1,27 +1,28 @@
 import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
 
-/** Hours that a settled period is still read, so that two agreeing walks are far enough apart to close it. */
+/** A period is read for this many hours after it has settled: closing it needs two agreeing walks that far apart. */
 const CLOSING_HOURS = 24;
 
-export interface PlanInput {
+export interface WindowInput {
   nowMs: number;
-  /** No run has been applied for the workspace yet. */
+  /** True if no run has been applied for the workspace yet. */
   first: boolean;
   kind: 'scheduled' | 'reconcile' | 'manual';
   lookbackPeriods: number;
-  /** Hours after its end during which a period may still change. */
+  /** For this many hours after its end, a period may still change. */
   settleHours: number;
-  /** From the command line; overrides everything else. */
+  /** The first period, from the command line. It overrides all other settings. */
   from?: Period | undefined;
+  /** The last period, from the command line; otherwise the current one. */
   to?: Period | undefined;
 }
 
 /**
- * Plans the window of whole periods for a run. The first run and every reconciliation read the whole history; other
- * runs read the open period, the previous one while it settles, and `lookbackPeriods` more before those.
+ * Returns the periods that a run reads. The first run and every reconciliation read the whole history. Other runs read
+ * the current period, the previous one until it can be closed, and `lookbackPeriods` more before those.
  */
-export function planWindow(input: PlanInput): Window {
+export function planWindow(input: WindowInput): Window {
   const current = periodAt(input.nowMs);
   const to = input.to ?? current;
   if (input.from !== undefined) return { from: input.from, to };

@@ -8,10 +8,10 @@ import { UnverifiedError } from './unverified-error.ts';
 const MIN_RECORDS_FOR_SHRINK_CHECK = 10;
 
 /**
- * Throws for an empty listing, and for one that lacks a large share of the ledger's records: a fault of the service is
- * more likely than a real loss.
+ * Throws UnverifiedError if the listing is empty or lacks a large share of the ledger's records, because a fault of the
+ * service is more likely than a real loss.
  */
-export async function refuseSuspicious(
+export async function refuseSuspiciousListing(
   { writer, workspace }: Pick<SyncDeps, 'writer' | 'workspace'>,
   { runKey }: ClaimedRun,
   { facts: { records, keySetDigest } }: WalkRecord,

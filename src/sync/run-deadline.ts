@@ -3,20 +3,21 @@ import { AppError } from '../core/errors.ts';
 import { formatDuration } from '../core/text/words.ts';
 import { RateLimitedError } from '../usage-api/errors.ts';
 
-/** A run that stages no page for this long is aborted. */
+/** A run is aborted if no page is staged for this long. */
 const IDLE_MS = 5 * 60_000;
 
+/** The two time limits of a run: one for the whole run, one for the time between pages. */
 export interface RunDeadline {
-  /** Aborts with a retryable `run_timeout` when the run takes too long, or makes no progress for too long. */
+  /** Aborts with a retryable `run_timeout` when a limit is exceeded. */
   readonly signal: AbortSignal;
-  /** Call it at each sign of progress. */
+  /** Restarts the limit for the time between pages. Call it for each page. */
   progress(): void;
-  /** Pauses both limits while `waiting` is pending; both restart afterwards. */
+  /** Waits for `waiting`. Neither limit can end the run meanwhile, and afterwards both start from zero. */
   hold(waiting: Promise<void>): Promise<void>;
   stop(): void;
 }
 
-/** Limits the duration of a run, and the time without progress. Times in milliseconds. */
+/** Starts the time limits of a run: `runMs` for the whole run, `idleMs` for the time between pages. */
 export function startRunDeadline(
   runMs: number,
   { idleMs = IDLE_MS, clock = systemClock }: { idleMs?: number; clock?: Clock } = {},
@@ -24,7 +25,7 @@ export function startRunDeadline(
   const controller = new AbortController();
   let held = 0;
   const end = (what: string): void => {
-    // A paused limit restarts when the wait ends.
+    // Neither limit ends the run during a wait: both start from zero afterwards.
     if (held > 0) return;
     const hint = 'nothing was applied; the slot is tried again. `run_minutes` limits how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
@@ -52,8 +53,8 @@ export function startRunDeadline(
 }
 
 /**
- * Calls `call` when `ms` have passed since the last restart, and again after each further `ms`. Restarting is cheap,
- * because every page does it.
+ * Calls `call` when `ms` have passed since the last restart, and again after each further `ms`. Each page causes a
+ * restart, so a restart sets no timer.
  */
 function watchFor(clock: Clock, ms: number, call: () => void): { restart(): void; stop: Cancel } {
   let endsMs = clock.monotonic() + ms;
@@ -81,12 +82,13 @@ const YEAR_MS = 366 * 24 * 60 * 60_000;
 export type NextSlot = (nowMs: number) => number;
 
 /**
- * Adds the requested wait and its end to the message of a rate-limit error; returns any other error unchanged. A manual
- * run has no next slot, so the end is unknown.
+ * Adds the wait that the service requests, and the time of the next attempt, to the message of a rate-limit error.
+ * Returns any other error unchanged. A manual run has no `nextSlot`, so only the wait is added.
  */
-export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): unknown {
+export function addWaitToMessage(error: unknown, nowMs: number, nextSlot?: NextSlot): unknown {
   if (!(error instanceof RateLimitedError) || error.retryAfterMs === null) return error;
-  const again = nextSlot === undefined ? '' : `; the next attempt is at ${isoTime(restEndMs(error, nowMs, nextSlot))}`;
+  const again =
+    nextSlot === undefined ? '' : `; the next attempt is at ${isoTime(nextAttemptMs(error, nowMs, nextSlot))}`;
   const wait = error.retryAfterMs > YEAR_MS ? 'more than a year' : formatDuration(error.retryAfterMs);
   const message = `${error.message}; the service asks to wait for ${wait}${again}`;
   const { endpoint, status, serverMessage, retryAfterMs } = error;
@@ -94,10 +96,10 @@ export function nameWait(error: unknown, nowMs: number, nextSlot?: NextSlot): un
 }
 
 /**
- * Returns when a workspace is asked again after a failed run: at the time the service requested, but at the next slot
- * at the latest.
+ * Returns when a workspace is synced again after a failed run, in milliseconds since the epoch: after the wait that the
+ * service requested, or `shortestMs` if that is longer, but at the next slot at the latest.
  */
-export function restEndMs(error: unknown, nowMs: number, nextSlot: NextSlot, shortestMs = 0): number {
+export function nextAttemptMs(error: unknown, nowMs: number, nextSlot: NextSlot, shortestMs = 0): number {
   const wished = error instanceof AppError && 'retryAfterMs' in error ? Number(error.retryAfterMs) : 0;
   return Math.min(nowMs + Math.max(wished, shortestMs), nextSlot(nowMs));
 }

@@ -3,8 +3,8 @@ import { type ClaimedRun, LEASE_MS } from '../ledger/journal/runs/claim-run.ts';
 import { FencedError } from '../ledger/store/file/sqlite-errors.ts';
 import type { SyncDeps } from './sync-deps.ts';
 
-/** Renews the lease during the run; the signal aborts when another run takes the workspace. */
-export function keepLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
+/** Renews the lease of a run until `stop` is called. The signal aborts when another run takes the workspace. */
+export function keepRunLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
   const lost = new AbortController();
   const stop = every(deps.clock, LEASE_MS / 3, () => {
     deps.writer.renewLease({ runKey: claimed.runKey, nowMs: deps.clock.now() }).then(

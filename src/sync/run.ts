@@ -6,9 +6,9 @@ import type { ClaimedRun, RunKind } from '../ledger/journal/runs/claim-run.ts';
 import type { RunFailure, WalkRecord } from '../ledger/journal/runs/fail-run.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
-import { refuseSuspicious } from './refuse-suspicious.ts';
-import { type NextSlot, nameWait, startRunDeadline } from './run-deadline.ts';
-import { keepLease } from './run-lease.ts';
+import { refuseSuspiciousListing } from './refuse-suspicious.ts';
+import { addWaitToMessage, type NextSlot, startRunDeadline } from './run-deadline.ts';
+import { keepRunLease } from './run-lease.ts';
 import type { SyncDeps } from './sync-deps.ts';
 import { type SyncProgress, walkUntilVerified } from './walk-until-verified.ts';
 import { confirmWithdrawals } from './withdrawals.ts';
@@ -16,7 +16,7 @@ import { confirmWithdrawals } from './withdrawals.ts';
 export interface SyncRequest {
   kind: RunKind;
   slot: string | null;
-  /** Returns the latest time of the next slot; absent for a manual run. */
+  /** Returns the latest time at which the next slot begins; absent for a manual run. */
   nextSlot?: NextSlot;
   window: Window;
   signal: AbortSignal;
@@ -28,12 +28,12 @@ export type SyncOutcome =
       ApplyResult<EvaluationResult>,
       'extra'
     > & { alerts: EvaluationResult })
-  /** Another run had already done the slot. */
+  /** An earlier run, `runId`, has already done the slot. */
   | { status: 'already_done'; workspaceId: string; runId: string };
 
 /**
- * Syncs one workspace: claims it, walks the listing until it is verified, and applies it in one transaction. After any
- * failure the ledger shows no partial state, the run's row has the reason, and the error is thrown.
+ * Syncs one workspace: claims it, reads the listing until a walk is verified, and applies that walk in one transaction.
+ * After any failure the ledger has no partial state, the run's row has the reason, and the error is thrown.
  */
 export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promise<SyncOutcome> {
   const { writer, workspace, clock, logger } = deps;
@@ -48,7 +48,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   if (!('runKey' in claimed)) return { status: 'already_done', workspaceId: workspace.id, runId: claimed.doneBy };
 
   const log = logger.child({ runId: claimed.runId, workspaceId: workspace.id });
-  const lease = keepLease(deps, claimed);
+  const lease = keepRunLease(deps, claimed);
   const deadline = startRunDeadline(workspace.runMinutes * 60_000, { clock });
   const room = deps.staging.lease();
   const signal = AbortSignal.any([request.signal, lease.signal, deadline.signal]);
@@ -65,7 +65,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
         log.debug({ walk: walk.walkNumber, verdict: walk.verdict, signs: walk.signs }, 'walk ended');
       },
     });
-    if (!verified.walk.facts.unchanged) await refuseSuspicious(deps, claimed, verified.walk);
+    if (!verified.walk.facts.unchanged) await refuseSuspiciousListing(deps, claimed, verified.walk);
     const { checkpointFault, ...applied } = await applyVerified(deps, claimed, verified.walk, signal);
     if (checkpointFault !== null) log.warn({ reason: checkpointFault }, 'the checkpoint could not be written');
     const { pages, records } = verified.walk.facts;
@@ -79,15 +79,15 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       ...applied,
     };
   } catch (error) {
-    // After an abort its reason is the error, whatever the interrupted work threw.
+    // After an abort the reason of the abort is the error: the error of the interrupted work is only its consequence.
     const ended = signal.aborted ? signal.reason : error;
-    const cause = nameWait(ended, clock.now(), request.nextSlot);
+    const cause = addWaitToMessage(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
     const fault = request.signal.aborted ? null : toFault(cause);
     try {
       await writer.failRun({ runKey: claimed.runKey, failure, fault, nowMs: clock.now() });
     } catch (second) {
-      // The run stays `running` until the next one supersedes it: the first error matters more than this one.
+      // The run stays `running` until the next run supersedes it. Throws the first error, which matters more.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be recorded');
     }
     throw cause;
@@ -115,7 +115,7 @@ async function applyVerified(deps: SyncDeps, claimed: ClaimedRun, walk: WalkReco
   return { ...result, alerts };
 }
 
-/** Converts an error into the reason in the run's row. */
+/** Converts an error into the failure that the run's row records. */
 function toFailure(error: unknown, walk: WalkRecord | null): RunFailure {
   const { code, message } = summarizeError(error);
   const isUnverified = code === 'unstable' || code === 'suspicious_empty' || code === 'suspicious_shrink';

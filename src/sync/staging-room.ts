@@ -1,8 +1,8 @@
-/** Bytes per staged record: its figures, its key and its share of the tables that grow by doubling. */
-const BYTES_A_RECORD = 24;
-/** Listings up to this many records are staged without waiting: even one per run takes little memory. */
-const SMALL_RECORDS = 50_000;
-const ROOM_BYTES = 256 * 1024 * 1024;
+/** Estimated bytes per staged record: its figures, its key and its share of tables that grow by doubling. */
+const BYTES_PER_RECORD = 24;
+/** A run stages this many records without waiting: they take little memory even if every run does so. */
+const RECORDS_WITHOUT_WAIT = 50_000;
+const STAGING_BYTES = 256 * 1024 * 1024;
 
 interface RoomWaiter {
   bytes: number;
@@ -10,16 +10,16 @@ interface RoomWaiter {
 }
 
 /**
- * Limits the memory that all runs stage together. A long listing waits once, in order, for room for all its announced
- * records, and keeps it until its run ends: a run that has room needs no more, so no run waits for ever. A listing
- * larger than the whole room gets all of it, alone.
+ * Limits the memory that the staged records of all runs use together. A run with a long listing waits once, in order,
+ * until there is memory for all announced records, and keeps that memory until it ends. It needs no more later, so no
+ * run waits for ever. A listing larger than the whole limit is staged while no other long listing is.
  */
-export class StagingRoom {
+export class StagingMemory {
   readonly #capacity: number;
   #free: number;
   readonly #waiting = new Set<RoomWaiter>();
 
-  constructor(capacityBytes = ROOM_BYTES) {
+  constructor(capacityBytes = STAGING_BYTES) {
     this.#capacity = capacityBytes;
     this.#free = capacityBytes;
   }
@@ -29,8 +29,8 @@ export class StagingRoom {
     let granted = false;
     return {
       take: (staged, announced, signal) => {
-        if (granted || staged < SMALL_RECORDS) return undefined;
-        taken ??= this.#take(Math.min(this.#capacity, announced * BYTES_A_RECORD), signal);
+        if (granted || staged < RECORDS_WITHOUT_WAIT) return undefined;
+        taken ??= this.#take(Math.min(this.#capacity, announced * BYTES_PER_RECORD), signal);
         return taken.then(() => {
           granted = true;
         });
@@ -61,7 +61,7 @@ export class StagingRoom {
       const drop = (): void => {
         this.#waiting.delete(waiter);
         reject(signal.reason);
-        // Later waiters may have waited for this one only.
+        // A later waiter may need less memory than the one that gave up, so it may be admitted now.
         this.#admit();
       };
       const waiter: RoomWaiter = {
@@ -86,10 +86,11 @@ export class StagingRoom {
   }
 }
 
+/** The memory that one run may use for staging. */
 export interface StagingLease {
   /**
-   * Call it before fetching more. For a long listing it returns a promise that resolves when there is room for all of
-   * it, and rejects with the signal's reason; undefined when there is nothing to wait for.
+   * Call it before fetching another page. Returns undefined if the page can be staged at once. Otherwise it returns a
+   * promise that resolves when there is memory for all announced records, and rejects with the signal's reason.
    */
   take(stagedRecords: number, announcedRecords: number, signal: AbortSignal): Promise<void> | undefined;
   release(): void;

@@ -5,7 +5,7 @@ import type { Period } from '../core/period.ts';
 import type { Window } from '../ledger/journal/staging/staging.ts';
 import type { Pacer } from '../net/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
-import type { StagingRoom } from './staging-room.ts';
+import type { StagingMemory } from './staging-room.ts';
 
 export interface PageQuery {
   fromPeriod: Period | undefined;
@@ -14,22 +14,23 @@ export interface PageQuery {
   perPage: number;
 }
 
-export function periodsOf({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 'toPeriod'> {
+/** Converts a window to the parameters of a query. */
+export function windowParameters({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 'toPeriod'> {
   return { fromPeriod: from ?? undefined, toPeriod: to ?? undefined };
 }
 
 export interface FetchedPage {
   body: Uint8Array[];
-  /** Status and type of the response, for the error about a body that is not an API response. */
+  /** Status and content type of the response. Errors name them if the body is not an API response. */
   status?: number;
   contentType?: string | null;
-  /** Call it when the body is no longer needed: the memory for bodies is limited over all runs. */
+  /** Frees the memory of the body, which all runs share. Call it when the body is no longer needed. */
   release?: () => void;
 }
 
-/** Attempts after the first wait for their turn like every other request. */
 export interface FetchOptions {
   signal: AbortSignal;
+  /** Awaited before each further attempt, so that retries count for the rate limit too. */
   beforeRetry: Pacer;
 }
 
@@ -43,14 +44,15 @@ export interface UsageSource {
   ): Promise<{ usage: readonly { period: Period }[]; total_pages: number; total_records: number }>;
 }
 
+/** What a sync of one workspace needs from its process. */
 export interface SyncDeps {
   writer: Writer;
   source: UsageSource;
   workspace: WorkspaceConfig;
-  /** Shared by all workspaces of a host. */
+  /** Waits for the rate limit before each request. All workspaces of a host share the limit. */
   pace: Pacer;
-  /** Shared by all runs of the process. */
-  staging: StagingRoom;
+  /** Limits the memory for staged records. All runs of the process share the limit. */
+  staging: StagingMemory;
   clock: Clock;
   logger: Logger;
 }

@@ -1,4 +1,4 @@
 import { AppError } from '../core/errors.ts';
 
-/** The listing could not be verified as complete; nothing was applied. */
+/** The error of a run that could not verify the listing as complete, and so applied nothing. */
 export class UnverifiedError extends AppError {}

@@ -6,17 +6,18 @@ import { describeFlaws } from './describe-flaws.ts';
 import { judgeWalk } from './judge-walk.ts';
 import type { RunDeadline } from './run-deadline.ts';
 import type { StagingLease } from './staging-room.ts';
-import { periodsOf, type SyncDeps } from './sync-deps.ts';
+import { type SyncDeps, windowParameters } from './sync-deps.ts';
 import { UnverifiedError } from './unverified-error.ts';
 import { walkPages } from './walk.ts';
 
-/** Walks per run. If none of them is verified, the run applies nothing. */
+/** A run reads the listing at most this many times. If no walk is verified, the run applies nothing. */
 const MAX_WALKS = 3;
 
-/** From this many pages, requests leave tens of MB of garbage. */
+/** Memory is collected after a walk of this many pages or more, because its requests leave tens of MB of garbage. */
 const MIN_PAGES_FOR_COLLECTION = 10_000;
 
 export interface SyncProgress {
+  /** Number of the current walk, from 1. */
   walk: number;
   pages: number;
   totalPages: number;
@@ -73,8 +74,8 @@ export async function walkUntilVerified(
 }
 
 const UNSTABLE_HINT =
-  'Nothing was applied; the next run tries again. If it persists, report it to the service operator; for a listing that changes while it ' +
-  'is read set `consistency: counted`, or a `cron` for a quieter hour';
+  'Nothing was applied; the next run tries again. If it persists, report it to the service operator. If the listing ' +
+  'changes while it is read, set `consistency: counted`, or choose a `cron` at a quieter hour';
 
 /** Reads every page of the listing and stages it in the writer. */
 async function walkOnce(
@@ -84,7 +85,7 @@ async function walkOnce(
   { window, signal, deadline, room, onProgress }: WalksOptions,
 ): Promise<void> {
   const { writer, source, pace, workspace } = deps;
-  const { fromPeriod, toPeriod } = periodsOf(window);
+  const { fromPeriod, toPeriod } = windowParameters(window);
   const { perPage } = workspace;
   await walkPages(
     {
@@ -112,7 +113,7 @@ async function walkOnce(
   );
 }
 
-/** Copies the pieces into a buffer of their own, which can be transferred. */
+/** Joins the pieces in a new buffer, which can be moved to another thread. */
 function concatPieces(pieces: readonly Uint8Array[]): ArrayBuffer {
   const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
   const whole = Buffer.allocUnsafeSlow(length);

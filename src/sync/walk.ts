@@ -11,33 +11,33 @@ export interface WalkSource {
 }
 
 export interface WalkOptions {
-  /** Number of requests in flight. */
+  /** Maximum of requests in flight. */
   concurrency: number;
   pace: Pacer;
   limits: ListingLimits;
   /**
-   * Returns a promise to await before fetching more, depending on the staged and announced records; undefined without a
-   * wait.
+   * Called before each fetch with the numbers of staged and announced records. Returns a promise to await before the
+   * fetch, or undefined if none is needed.
    */
   room?: (staged: number, announced: number, signal: AbortSignal) => Promise<void> | undefined;
   signal: AbortSignal;
   onPage: (done: number, total: number) => void;
 }
 
-/** Pages between fetching and staging: bounds memory for any number of records. */
+/** Maximum of pages that are fetched but not staged yet. It bounds the memory for a listing of any length. */
 const MAX_UNSTAGED_PAGES = 64;
 
 /**
- * Reads every page of a listing once: page 1 has the number of pages, the rest follow with bounded concurrency. Pages
- * skipped as unchanged are read again when a later one has changed. Stops early when a later page has other totals, is
- * short before the last or has no new keys, because that walk is lost. The first failure aborts the requests in flight
- * and is thrown.
+ * Fetches and stages every page of a listing: first page 1, which has the number of pages, then the others, several at
+ * a time. Pages that were skipped as unchanged are fetched again when another page has changed. Stops early when a page
+ * has other totals than page 1, has no new keys, or has fewer records than page 1 without being the last: such a walk
+ * cannot be accepted. The first failure aborts the requests in flight and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
   const { concurrency, pace, limits, onPage } = options;
   const failure = new AbortController();
   const signal = AbortSignal.any([options.signal, failure.signal]);
-  // Each lane adds one listener while it waits.
+  // Each concurrent request adds one listener, and Node warns at more than ten by default.
   setMaxListeners(concurrency, signal);
   const unstaged = new Set<Promise<void>>();
   const waiting: (() => void)[] = [];
@@ -83,41 +83,41 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
     else done -= 1;
     return again ?? next - 1;
   };
-  const lane = async (): Promise<void> => {
+  const fetchPages = async (): Promise<void> => {
     while (isMore()) {
       const room = options.room?.(records, first.totalRecords, signal);
       if (room !== undefined) {
         await room;
-        // Other lanes have continued meanwhile.
+        // Other fetchers may have taken the last page meanwhile, so the loop checks again.
         continue;
       }
       const page = takePage();
       await pace(signal);
       stage(page, await source.fetchPage(page, signal));
-      // Each staged page wakes one lane, so that no more lanes wait than there are pages to wake them.
+      // Waits until a page is staged. Each staged page wakes one waiting fetcher.
       if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
-  const laneCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
-  // Pages still being staged when the lanes end may show that skipped pages are needed after all.
+  const fetcherCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
+  // Pages that are still being staged when the fetchers end may show that skipped pages must be fetched again.
   while (isMore()) {
-    const lanes = Array.from({ length: laneCount }, lane);
-    await Promise.all(lanes.map((running) => running.catch((error: unknown) => failure.abort(error))));
+    const fetchers = Array.from({ length: fetcherCount }, fetchPages);
+    await Promise.all(fetchers.map((running) => running.catch((error: unknown) => failure.abort(error))));
     await Promise.all(unstaged);
   }
-  // The first failure wins: errors in other lanes after the abort are only its consequence.
+  // Throws the first failure: it aborts the other requests, so their errors are only its consequence.
   if (failure.signal.aborted && !options.signal.aborted) throw failure.signal.reason;
   options.signal.throwIfAborted();
 }
 
-/** Reports whether a page shows that the listing changed since page 1, or that it never ends. */
+/** Reports whether a page shows that the listing has changed since page 1, or that the service invents pages. */
 function hasMoved(
   page: number,
   { totalPages, totalRecords, records, newKeys }: PageReceipt,
   first: PageReceipt,
 ): boolean {
   if (totalPages !== first.totalPages || totalRecords !== first.totalRecords) return true;
-  // Stops here before a service that announces endless pages fills the memory.
+  // Short pages before the last could go on for ever and fill the memory.
   if (page < first.totalPages && records < first.records) return true;
   return records > 0 && newKeys === 0;
 }
@@ -143,15 +143,15 @@ export function requirePlausible(
       hint: 'check with the service operator whether that is right; if so, raise the limit',
     });
   }
-  // An empty listing may have one page or none.
+  // A service may announce one page or none for an empty listing.
   const expected = records === 0 ? Math.min(totalPages, 1) : Math.ceil(totalRecords / records);
   const empty = records === 0 && totalRecords > 0;
   if (totalPages === expected && !empty) return;
-  throw implausibleListing(`${announced}, but its first page has ${records}`);
+  throw implausibleListingError(`${announced}, but its first page has ${records}`);
 }
 
-/** Returns the error for a listing that contradicts itself; reading on would find more contradictions. */
-export function implausibleListing(message: string): AppError {
+/** Returns the error for a listing that contradicts itself. */
+export function implausibleListingError(message: string): AppError {
   const hint = 'nothing was applied; the slot is tried again. If it persists, report it to the service operator';
   return new AppError('implausible_listing', message, { retryable: true, hint });
 }

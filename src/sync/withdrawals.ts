@@ -2,33 +2,33 @@ import { summarizeError } from '../core/errors.ts';
 import type { AbsentKey } from '../ledger/journal/runs/absences.ts';
 import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
 import { readPages } from '../usage-api/usage-listing.ts';
-import { periodsOf, type SyncDeps } from './sync-deps.ts';
-import { implausibleListing, requirePlausible } from './walk.ts';
+import { type SyncDeps, windowParameters } from './sync-deps.ts';
+import { implausibleListingError, requirePlausible } from './walk.ts';
 
-/** Histories that one run reads; the remaining tenants wait for the next run. */
+/** A run reads the histories of at most this many tenants; the remaining tenants wait for the next run. */
 const MAX_HISTORIES = 200;
 const HISTORY_PER_PAGE = 100;
 
-interface AskedHistories {
-  /** Keys missing from two walks of different runs and from the tenant's own history. */
+interface HistoryFindings {
+  /** Keys that are missing from the walks of two runs and from the tenant's own history. */
   withdrawals: AbsentKey[];
-  /** Keys still absent after the look at their history: other keys come first next time. */
+  /** Keys that the history still lists, or whose history could not be read. The next run examines other keys first. */
   unconfirmed: AbsentKey[];
 }
 
 /**
- * Reads the histories of tenants with keys that two walks missed, longest waiting first. Runs before the transaction
- * that applies. A history that cannot be read withdraws nothing.
+ * Reads the histories of tenants with keys that are missing from the walks of two runs; keys that have waited longest
+ * come first. A key is withdrawn only if the history lacks it too: if the history cannot be read, nothing is withdrawn.
  */
 export async function confirmWithdrawals(
   deps: SyncDeps,
   run: ClaimedRun,
   signal: AbortSignal,
-): Promise<AskedHistories> {
+): Promise<HistoryFindings> {
   const absent = await deps.writer.absentAgain({ runKey: run.runKey });
   const byTenant = new Map<string, AbsentKey[]>();
   for (const key of absent) byTenant.set(key.tenantId, [...(byTenant.get(key.tenantId) ?? []), key]);
-  const asked: AskedHistories = { withdrawals: [], unconfirmed: [] };
+  const asked: HistoryFindings = { withdrawals: [], unconfirmed: [] };
   for (const [tenantId, keys] of [...byTenant].slice(0, MAX_HISTORIES)) {
     try {
       const periods = await readHistory(deps, run, tenantId, signal);
@@ -53,7 +53,7 @@ async function readHistory(
   tenantId: string,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const limits = periodsOf(window);
+  const limits = windowParameters(window);
   const getPage = async (page: number) => {
     await pace(signal);
     const query = { ...limits, page, perPage: HISTORY_PER_PAGE };
@@ -67,10 +67,10 @@ async function readHistory(
       const known = periods.size;
       for (const { period } of usage) periods.add(period);
       if (page === 1) requirePlausible({ records: usage.length, totalPages, totalRecords }, workspace);
-      else if (periods.size === known) throw implausibleListing(`page ${page} of a history has no new month`);
+      else if (periods.size === known) throw implausibleListingError(`page ${page} of a history has no new month`);
     }
   } catch (error) {
-    // Only for the first page: a missing later page means that the history changed.
+    // The tenant is unknown only if page 1 is missing. A missing later page means that the history has changed.
     if (page === 0 && summarizeError(error).code === 'not_found') return periods;
     throw error;
   }

@@ -29,7 +29,7 @@ import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
 import { lockHolder } from '../ledger/store/file/write-lock.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncRequest } from '../sync/run.ts';
-import { StagingRoom } from '../sync/staging-room.ts';
+import { StagingMemory } from '../sync/staging-room.ts';
 import type { UsageApiClient } from '../usage-api/client.ts';
 import type { WriterOptions } from '../writer/session.ts';
 import type { StartedThread } from '../writer/start-thread.ts';
@@ -86,7 +86,7 @@ export class Context {
   /** One list of secrets per configuration, newest first. */
   #secrets: readonly string[][];
   #redactSecrets: Redactor;
-  readonly #staging = new StagingRoom();
+  readonly #staging = new StagingMemory();
   readonly metricEvents = new MetricEvents();
   readonly #clients: ServiceClients;
   readonly randomness: Randomness;

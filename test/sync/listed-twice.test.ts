@@ -69,7 +69,7 @@ test.each<[string, StagedRecord[], number, string]>([
     'four tenants',
     [acme, b, c, d, acme, b, c, d],
     8,
-    'tenant "acme" is listed twice for 2026-11 (page 1); tenant "b" is listed twice for 2026-11 (page 1); tenant "c" is listed twice for 2026-11 (page 1); 4 records in all came more than once',
+    'tenant "acme" is listed twice for 2026-11 (page 1); tenant "b" is listed twice for 2026-11 (page 1); tenant "c" is listed twice for 2026-11 (page 1); 4 records in all are repetitions',
   ],
   [
     'whole pages',

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addPeriods, periodAt, periodEndMs } from '../../src/core/period.ts';
-import { type PlanInput, planWindow } from '../../src/sync/plan.ts';
+import { planWindow, type WindowInput } from '../../src/sync/plan.ts';
 
 const MID_MARCH = Date.UTC(2026, 2, 15);
-const PLAN: PlanInput = { nowMs: MID_MARCH, first: false, kind: 'scheduled', lookbackPeriods: 2, settleHours: 48 };
+const PLAN: WindowInput = { nowMs: MID_MARCH, first: false, kind: 'scheduled', lookbackPeriods: 2, settleHours: 48 };
 
-test.each<{ when: string; change: Partial<PlanInput>; from: string | null; to: string }>([
+test.each<{ when: string; change: Partial<WindowInput>; from: string | null; to: string }>([
   { when: 'in the middle of a month', change: {}, from: '2026-01', to: '2026-03' },
   { when: 'without lookback', change: { lookbackPeriods: 0 }, from: '2026-03', to: '2026-03' },
   { when: 'while the month before settles', change: { nowMs: Date.UTC(2026, 2, 1) }, from: '2025-12', to: '2026-03' },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WalkFacts } from '../../src/ledger/journal/staging/staging.ts';
-import { judgeWalk, type Sign, signsOfMovement } from '../../src/sync/judge-walk.ts';
+import { type ChangeSign, findChangeSigns, judgeWalk } from '../../src/sync/judge-walk.ts';
 
 /** A clean walk over 3 pages of 250 records. */
 const CLEAN: WalkFacts = {
@@ -20,7 +20,7 @@ const CLEAN: WalkFacts = {
   unchanged: false,
 };
 
-test.each<{ what: string; change: Partial<WalkFacts>; signs: Sign[] }>([
+test.each<{ what: string; change: Partial<WalkFacts>; signs: ChangeSign[] }>([
   { what: 'a clean walk', change: {}, signs: [] },
   { what: 'an empty listing without pages', change: { ...empty(), totalPages: 0 }, signs: [] },
   { what: 'an empty listing of one page', change: { ...empty(), totalPages: 1 }, signs: [] },
@@ -45,7 +45,7 @@ test.each<{ what: string; change: Partial<WalkFacts>; signs: Sign[] }>([
   { what: 'a short page before the last', change: { shortPages: 1 }, signs: ['short_page'] },
   { what: 'a page that came twice', change: { repeatedPages: 1 }, signs: ['page_repeated'] },
 ])('$what shows $signs', ({ change, signs }) => {
-  expect(signsOfMovement({ ...CLEAN, ...change })).toEqual(signs);
+  expect(findChangeSigns({ ...CLEAN, ...change })).toEqual(signs);
 });
 
 test('a walk with any sign is `moved`, whatever the consistency and the walk before', () => {
@@ -53,7 +53,7 @@ test('a walk with any sign is `moved`, whatever the consistency and the walk bef
     fc.property(anyFacts(), consistency(), fc.boolean(), (facts, wanted, previousWasClean) => {
       const { verdict, signs } = judgeWalk(facts, wanted, previousWasClean);
       expect(verdict === 'moved').toBe(signs.length > 0);
-      expect(signs).toEqual(signsOfMovement(facts));
+      expect(signs).toEqual(findChangeSigns(facts));
     }),
   );
 });

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startRunDeadline } from '../../src/sync/run-deadline.ts';
-import { StagingRoom } from '../../src/sync/staging-room.ts';
+import { StagingMemory } from '../../src/sync/staging-room.ts';
 import { walkPages } from '../../src/sync/walk.ts';
 import { rejection } from '../support/rejection.ts';
 import { createVirtualClock } from '../support/time/virtual-clock.ts';
@@ -22,7 +22,7 @@ async function isOver(waiting: Promise<void> | undefined): Promise<boolean> {
 }
 
 test('short listings ask for no room, long ones wait in their order until what they announced fits', async () => {
-  const room = new StagingRoom(ROOM_BYTES);
+  const room = new StagingMemory(ROOM_BYTES);
   expect(room.lease().take(49_999, 1_000_000, SIGNAL)).toBeUndefined();
   const [first, second, third, fourth] = [room.lease(), room.lease(), room.lease(), room.lease()];
   expect(await isOver(first.take(LONG, LONG, SIGNAL))).toBe(true);
@@ -42,7 +42,7 @@ test('short listings ask for no room, long ones wait in their order until what t
 });
 
 test('one that is cancelled while it waits holds up nobody', async () => {
-  const room = new StagingRoom(ROOM_BYTES);
+  const room = new StagingMemory(ROOM_BYTES);
   const [first, huge, small] = [room.lease(), room.lease(), room.lease()];
   await first.take(LONG, LONG, SIGNAL);
   const stop = new AbortController();
@@ -55,7 +55,7 @@ test('one that is cancelled while it waits holds up nobody', async () => {
 });
 
 test('a walk fetches nothing while it waits for room, and each page once afterwards', async () => {
-  const room = new StagingRoom(ROOM_BYTES);
+  const room = new StagingMemory(ROOM_BYTES);
   const before = room.lease();
   await before.take(LONG, 2 * LONG, SIGNAL);
   const lease = room.lease();

@@ -7,7 +7,7 @@ import type { RunKind } from '../../../src/ledger/journal/runs/claim-run.ts';
 import type { Window } from '../../../src/ledger/journal/staging/staging.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { syncWorkspace } from '../../../src/sync/run.ts';
-import { StagingRoom } from '../../../src/sync/staging-room.ts';
+import { StagingMemory } from '../../../src/sync/staging-room.ts';
 import type { UsageSource } from '../../../src/sync/sync-deps.ts';
 import { plainSession, type Session } from '../../../src/writer/session.ts';
 import { createWriter, type Writer } from '../../../src/writer/writer.ts';
@@ -18,7 +18,7 @@ import { workspaceConfig } from './workspace-config.ts';
 /** Where everything is told. */
 export const LOG_ROUTES = toRoutes([{ type: 'log', name: 'log' }]);
 const logger = createLogger({ level: 'silent' });
-const staging = new StagingRoom();
+const staging = new StagingMemory();
 const signal = new AbortController().signal;
 
 const routesBy = new WeakMap<LedgerDb, readonly ChannelRoute[]>();

@@ -5,7 +5,7 @@ import { workspaceSchema } from '../../../../src/config/schema/workspace-setting
 import { createLogger } from '../../../../src/core/logger.ts';
 import { openForWriting } from '../../../../src/ledger/store/file/open.ts';
 import { syncWorkspace } from '../../../../src/sync/run.ts';
-import { StagingRoom } from '../../../../src/sync/staging-room.ts';
+import { StagingMemory } from '../../../../src/sync/staging-room.ts';
 import { execute } from '../../../../src/writer/commands.ts';
 import { plainSession } from '../../../../src/writer/session.ts';
 import { createWriter } from '../../../../src/writer/writer.ts';
@@ -30,7 +30,7 @@ const [path] = process.argv.slice(2);
 const connection = openForWriting(path);
 const session = plainSession(connection);
 const writer = createWriter({ call: async (name, args) => execute(session, name, args) });
-const staging = new StagingRoom();
+const staging = new StagingMemory();
 const logger = createLogger({ level: 'silent' });
 const states = [stateOf()];
 let stopping = false;
