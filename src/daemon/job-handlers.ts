@@ -2,7 +2,7 @@ import { isoTime, type WallClock } from '../core/clock.ts';
 import { type CronSchedule, latestTime, nextSlot } from '../core/cron.ts';
 import { summarizeError } from '../core/errors.ts';
 import { canHaveHappened } from '../core/stored-time.ts';
-import { scheduleKey, scheduleOf } from '../freshness/schedules.ts';
+import { configuredSchedule, scheduleKey } from '../freshness/schedules.ts';
 import { isStillQueued } from '../freshness/staleness.ts';
 import { retiredWorkspaces } from '../ledger/journal/retired-workspaces.ts';
 import type { SlotJob, SyncHandler } from '../queue/jobs.ts';
@@ -38,7 +38,7 @@ export function createSyncHandler(
       logger.info({ workspaceId, kind, slot }, 'skipped a workspace that is no longer configured');
       return { status: 'not_configured' };
     }
-    const schedule = scheduleOf(context.workspace(workspaceId), kind);
+    const schedule = configuredSchedule(context.workspace(workspaceId), kind);
     const askedAgain = (nowMs: number): number => Math.min(nextSlot(schedule, nowMs), nowMs + MAX_RETRY_DELAY_MS);
     try {
       const outcome = await context.sync({

@@ -1,4 +1,4 @@
-import { createSlotHistory, schedulesOf, type WorkspaceSchedule } from '../freshness/schedules.ts';
+import { createSlotHistory, listSchedules, type WorkspaceSchedule } from '../freshness/schedules.ts';
 import { type Scheduler, startScheduler } from '../queue/scheduler.ts';
 import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { StartTicks } from '../queue/ticks.ts';
@@ -15,7 +15,7 @@ interface ScheduleOptions {
 export function startSchedules(context: Context, queue: SyncQueue, { waits, ticks }: ScheduleOptions): Scheduler {
   const { config, clock, logger } = context;
   return startScheduler<WorkspaceSchedule>({
-    entries: schedulesOf(config),
+    entries: listSchedules(config),
     enqueue: async ({ workspaceId, kind }, due) => {
       const answer = await queue.addSync({ workspaceId, kind, ...due });
       if (answer === 'added') waits.enqueued(workspaceId, clock.now());

@@ -8,18 +8,19 @@ import { runs } from '../ledger/store/schema/run-tables.ts';
 import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 
+/** One of a workspace's two schedules: the regular one or that of reconcile runs. */
 export interface WorkspaceSchedule extends CronSchedule {
   key: string;
   workspaceId: string;
   kind: SlotKind;
 }
 
-export function schedulesOf({ workspaces }: Pick<Config, 'workspaces'>): WorkspaceSchedule[] {
+export function listSchedules({ workspaces }: Pick<Config, 'workspaces'>): WorkspaceSchedule[] {
   const kinds: SlotKind[] = ['scheduled', 'reconcile'];
   return workspaces.flatMap((workspace) =>
     kinds.map((kind) => ({
       key: scheduleKey(workspace.id, kind),
-      ...scheduleOf(workspace, kind),
+      ...configuredSchedule(workspace, kind),
       workspaceId: workspace.id,
       kind,
     })),
@@ -30,13 +31,13 @@ export function scheduleKey(workspaceId: string, kind: SlotKind): string {
   return `${workspaceId} ${kind}`;
 }
 
-export function scheduleOf({ cron, reconcileCron, timezone }: WorkspaceConfig, kind: SlotKind): CronSchedule {
+export function configuredSchedule({ cron, reconcileCron, timezone }: WorkspaceConfig, kind: SlotKind): CronSchedule {
   return { cron: kind === 'scheduled' ? cron : reconcileCron, timezone };
 }
 
 /**
- * Returns a function that reads from the ledger which slots of a workspace are done. `lastRunKey` is the last run before
- * this daemon started; the default is the newest run.
+ * Returns a function that reads from the ledger which slots of a workspace's schedule are done or have failed.
+ * `lastRunKey` is the last run before this daemon started; default: the newest run.
  */
 export function createSlotHistory(
   connection: LedgerDb,
@@ -46,10 +47,10 @@ export function createSlotHistory(
   const slots = new SlotLog(connection);
   return ({ workspaceId, kind }) => {
     const record = slots.record(workspaceId, kind);
-    // Refusals from before the start do not count: the credentials may have been corrected since.
+    // A refusal before this daemon started does not count, because a person may have corrected the credentials since.
     const refused = record.refused && (record.failedRunKey ?? 0) > lastRunKey;
     if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
-    // The first run reads the whole history, so earlier reconcile slots need no run.
+    // The first run reads the whole history, so no reconcile run is needed for earlier slots.
     const first = firstRun(connection, workspaceId);
     return { ...record, refused, doneSlot: first === null ? isoTime(clock.now()) : first.wholeReadAt };
   };

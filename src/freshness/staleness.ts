@@ -4,6 +4,7 @@ import { ageMs, plausibleTime } from '../core/stored-time.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { preparedSql } from '../ledger/store/schema/drizzle.ts';
 
+/** Facts about the runs of a workspace. */
 export interface SyncFacts {
   /** End of the last complete run, in milliseconds since the epoch; null if there was none. */
   lastCompleteRunAtMs: number | null;
@@ -11,11 +12,15 @@ export interface SyncFacts {
   running: boolean;
   /** True if a run has failed since the last applied one. */
   failed: boolean;
+  /** True if the workspace is retired. */
   ended: boolean;
 }
 
-export interface StaleBounds {
+/** The time limits of a workspace, in milliseconds. */
+export interface StalenessLimits {
+  /** It is stale this long after its last complete run. */
   staleAfterMs: number;
+  /** A run may take this long. */
   runMs: number;
 }
 
@@ -43,8 +48,8 @@ const SELECT_FACTS = `
 const selectFacts = preparedSql(SELECT_FACTS);
 
 /**
- * Reads the facts of all workspaces in one statement: one for each workspace takes ten times as long. Returns a lookup by
- * workspace; the facts of one that the ledger does not know are empty.
+ * Reads the facts of all workspaces with one statement: a statement for each workspace takes ten times as long. Returns
+ * a function that looks up the facts of a workspace. A workspace that is not in the ledger has no runs.
  */
 export function readSyncFacts(connection: LedgerDb): (workspaceId: string) => SyncFacts {
   const rows = selectFacts(connection).all() as FactsRow[];
@@ -65,20 +70,22 @@ function parsedTime(at: string | null | undefined): number | null {
   return typeof at === 'string' ? Date.parse(at) : null;
 }
 
-/** Reports whether a job enqueued at `sinceMs` is still waiting: an attempt since then means that it has run. */
+/**
+ * Reports whether a job that was enqueued at `sinceMs` is still waiting: that is so if no attempt has started since.
+ */
 export function isStillQueued(sinceMs: number, lastAttemptAtMs: number | null, nowMs: number): boolean {
   return (plausibleTime(lastAttemptAtMs, nowMs) ?? Number.NEGATIVE_INFINITY) < sinceMs;
 }
 
 /**
- * Reports whether a workspace is stale: no run was applied for longer than its schedule allows, and a run has failed or
- * none has started. A run that is in progress, or queued since `waitingSinceMs`, gets the time that a run may take. The
- * limit also counts from the start of the daemon, which was `upMs` ago.
+ * Reports whether a workspace is stale: no run was applied for longer than its schedule allows. After that time it is
+ * stale at once if a run has failed; a run that is in progress, or that has been queued since `waitingSinceMs`, first
+ * gets the time that a run may take. The daemon started `upMs` ago, and the allowed time begins anew at its start.
  */
 export function isStale(
   facts: SyncFacts,
   { waitingSinceMs, upMs }: { waitingSinceMs: number | null; upMs: number },
-  { staleAfterMs, runMs }: StaleBounds,
+  { staleAfterMs, runMs }: StalenessLimits,
   nowMs: number,
 ): boolean {
   const unchangedMs = ageMs(facts.lastCompleteRunAtMs, nowMs) ?? Number.POSITIVE_INFINITY;
@@ -88,28 +95,30 @@ export function isStale(
   return underWayMs === null || underWayMs > runMs;
 }
 
-/** Eight days contain every pause that a cron expression makes at night or on weekdays. */
+/** The slots of eight days contain every pause that a schedule repeats each day or week. */
 const LONGEST_SPAN_MS = 8 * DAY_MS;
-/** Cron patterns that repeat every hour or every day, with that span. */
+/** For cron expressions that repeat every hour or every day: the time after which they repeat. */
 const SPANS_MS = [
   [/^\S+ \* \* \* \*$/, HOUR_MS],
   [/ \* \* \*$/, DAY_MS],
 ] as const;
-/** Minimum number of slots to look at, for expressions that rarely match. */
+/** Minimum number of slots to examine, for schedules with a few slots a month or year. */
 const MIN_SLOTS = 4;
 
-/** Allowance for a late tick and the duration of the run. */
+/** Extra time for a late start and for the duration of a run. */
 const STALE_GRACE_MS = 60_000;
 
-/** Returns the time without a complete run after which a workspace is stale: twice its longest pause plus a minute. */
+/**
+ * Returns how long after its last complete run a workspace is stale: twice its longest pause between slots, plus a
+ * minute.
+ */
 export function staleAfterMs(schedule: CronSchedule, nowMs: number): number {
   return 2 * longestPauseMs(schedule, nowMs) + STALE_GRACE_MS;
 }
 
 /**
- * Returns the longest pause, in milliseconds, between the next slots of a schedule. The longest pause counts rather than
- * the usual one, so that a schedule for working hours does not look like an outage every night. Throws if the expression
- * is invalid.
+ * Returns the longest pause between the next slots of a schedule, in milliseconds. With the usual pause instead, a
+ * schedule for working hours would look like an outage every night. Throws if the cron expression is invalid.
  */
 export function longestPauseMs(schedule: CronSchedule, nowMs: number): number {
   const spanMs = SPANS_MS.find(([shape]) => shape.test(schedule.cron))?.[1] ?? LONGEST_SPAN_MS;

@@ -7,7 +7,7 @@ import { asc, preparedSql, query } from '../ledger/store/schema/drizzle.ts';
 import { financeFreshness, type financeRuns } from '../ledger/store/schema/finance-views.ts';
 import { nextAttemptMs, type SlotHistory } from '../queue/slots.ts';
 import type { createSlotHistory } from './schedules.ts';
-import { isStale, type StaleBounds, type SyncFacts, staleAfterMs } from './staleness.ts';
+import { isStale, type StalenessLimits, type SyncFacts, staleAfterMs } from './staleness.ts';
 
 type WorkspaceStatus = typeof financeFreshness.$inferSelect & {
   last_run: LastRun | null;
@@ -38,7 +38,7 @@ const selectLastRuns = preparedSql(
      ON r.run_key = (SELECT l.run_key FROM runs l WHERE l.workspace_key = w.workspace_key ORDER BY l.run_key DESC LIMIT 1)`,
 );
 
-/** Selects retired workspaces with the columns of `finance_freshness`, which omits them. */
+/** Selects retired workspaces, which the view `finance_freshness` omits, with the columns of that view. */
 const SELECT_RETIRED = `SELECT w.workspace_id, r.finished_at AS last_complete_run_at, l.started_at AS last_attempt_at,
     l.status AS last_status, min(p.period) AS covers_from, max(p.period) AS covers_to
   FROM workspaces w
@@ -47,7 +47,7 @@ const SELECT_RETIRED = `SELECT w.workspace_id, r.finished_at AS last_complete_ru
   LEFT JOIN periods p ON p.workspace_key = w.workspace_key AND p.covered_run_key IS NOT NULL
   WHERE w.ended_seq IS NOT NULL GROUP BY w.workspace_id ORDER BY w.workspace_id`;
 
-export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
+export function readWorkspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   const open = Map.groupBy(countAlerts(connection), ({ workspaceId }) => workspaceId);
   const lastRuns = new Map<string, LastRun>();
   for (const { workspace_id, ...run } of selectLastRuns(connection).all() as (LastRun & { workspace_id: string })[]) {
@@ -62,15 +62,17 @@ export function workspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   }));
 }
 
-export function openAlertsOfLedger(connection: LedgerDb): number {
+export function countLedgerAlerts(connection: LedgerDb): number {
   return countOpenAlerts(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
 }
 
+/** Numbers of notifications that have not been delivered, by their state. */
 export interface OutboxCounts {
-  /** Notifications being sent, to be composed, waiting for a group, or waiting for a retry. */
+  /** Notifications that are being sent or wait: to be composed, for others of their group, or for a retry. */
   pending: number;
   /** Notifications that wait for a daily summary and have not failed. */
   held: number;
+  /** Notifications that were given up. */
   dead: number;
 }
 
@@ -82,7 +84,7 @@ const selectCounts = preparedSql(
      (${COUNT_UNCOMPOSED} AND ${IS_HELD}) AS held, (SELECT count(*) FROM deliveries WHERE state = 'dead') AS dead`,
 );
 
-export function outboxCounts(connection: LedgerDb): OutboxCounts {
+export function countUndelivered(connection: LedgerDb): OutboxCounts {
   return selectCounts(connection).get() as OutboxCounts;
 }
 
@@ -93,11 +95,14 @@ export type WorkspaceState = (typeof WORKSPACE_STATES)[number];
 export interface WorkspaceLine extends WorkspaceStatus {
   name: string;
   configured: boolean;
-  /** `stale`: no complete run for longer than its cron allows; `failed`: the last run failed, but an earlier one is recent. */
+  /**
+   * `stale`: no complete run for longer than its cron allows. `failed`: the last run failed, but not long after a
+   * complete one.
+   */
   state: WorkspaceState;
   /**
-   * ISO time of the next attempt; null for a workspace that is not configured or retired, and after the service refused a
-   * run for too many requests (its message names the time).
+   * ISO time of the next attempt. Null for a workspace that is retired or not configured, and after the service refused
+   * a run because of too many requests: the message of that run names the time.
    */
   next_attempt_at: string | null;
 }
@@ -114,13 +119,13 @@ const NEVER_SYNCED = {
 
 interface LineSources {
   factsOf: (workspaceId: string) => SyncFacts;
-  /** Returns the time since which a job of the workspace has been queued, see `QueuedJobs`. */
+  /** Returns the time at which the workspace's waiting job was enqueued; null if no job is waiting. */
   waitingSince: (workspaceId: string, lastAttemptAtMs: number | null) => number | null;
   historyOf: ReturnType<typeof createSlotHistory>;
 }
 
-/** Lists the configured workspaces in their order, then the other workspaces of the ledger. */
-export function workspaceLines(
+/** Lists the configured workspaces in the order of the configuration, then the other workspaces of the ledger. */
+export function listWorkspaceLines(
   config: Config,
   stored: readonly WorkspaceStatus[],
   { factsOf, waitingSince, historyOf }: LineSources,
@@ -160,7 +165,7 @@ export function workspaceLines(
   return [...configured, ...left];
 }
 
-/** The slot at a time; the next one if the schedule had none before. */
+/** The latest slot of a schedule and the one after it; only the next slot if the schedule had none so far. */
 type SlotTimes = { span: SlotSpan } | { span: null; nextMs: number };
 
 function slotTimes(schedule: CronSchedule, nowMs: number): SlotTimes {
@@ -177,7 +182,7 @@ function nextAttempt(slots: SlotTimes, history: SlotHistory, nowMs: number): num
 function stateOf(
   status: WorkspaceStatus,
   { facts, waitingSinceMs }: { facts: SyncFacts; waitingSinceMs: number | null },
-  bounds: StaleBounds,
+  bounds: StalenessLimits,
   nowMs: number,
 ): WorkspaceState {
   const { last_complete_run_at: completeAt, last_status: lastStatus } = status;
@@ -187,7 +192,7 @@ function stateOf(
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }
 
-/** Sorts by state, worst first, then by open alerts; otherwise in the configured order. */
+/** Sorts workspaces by state, worst first, then by open alerts, most first. Others keep their order. */
 export function sortWorstFirst(lines: readonly WorkspaceLine[]): WorkspaceLine[] {
   const rank = ({ state }: WorkspaceLine) => WORKSPACE_STATES.indexOf(state);
   return lines.toSorted((a, b) => rank(a) - rank(b) || Math.sign(b.open_alerts - a.open_alerts));

@@ -7,14 +7,14 @@ import { inertText } from '../core/text/inert-text.ts';
 export const HTML_TYPE = 'text/html; charset=utf-8';
 
 /**
- * Renders components. They escape markup; characters that a browser would act on instead of showing, such as a change of
- * the writing direction in a tenant's name, become visible escapes.
+ * Renders components to HTML that shows any text as it is. Markup in a text is escaped. A character that a browser
+ * would obey and not show, such as one that changes the writing direction, becomes a visible escape.
  */
 export function renderInert(content: VNode): string {
   return inertText(renderToString(content));
 }
 
-/** The head of a document that is one file: it loads nothing and runs at most the script that `scriptHash` allows. */
+/** The head of a document in a single file. The document loads nothing, and runs at most the script with this hash. */
 export interface DocumentHead {
   title: string;
   /** The text of its style sheet. */
@@ -24,12 +24,12 @@ export interface DocumentHead {
   scriptHash?: string | null;
 }
 
-/** Renders a document that is one file. Its content depends on the arguments only. */
-export function selfContained(head: DocumentHead, content: VNode): string {
+/** Renders a document as a single file. Equal arguments give an equal document. */
+export function renderDocument(head: DocumentHead, content: VNode): string {
   return `${documentStart(head)}${renderInert(content)}${DOCUMENT_END}`;
 }
 
-/** Renders the start of a document up to the content of `main`. The content follows in pieces, then `DOCUMENT_END`. */
+/** Renders a document up to the start of `main`. The caller then writes the content of `main`, and `DOCUMENT_END`. */
 export function documentStart({ title, style, language = 'en', scriptHash = null }: DocumentHead): string {
   const script = scriptHash === null ? '' : `; script-src 'sha256-${scriptHash}'`;
   const policy = `default-src 'none'; style-src 'unsafe-inline'; img-src data:${script}`;

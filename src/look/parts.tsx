@@ -25,7 +25,7 @@ export function Badge({ tone, children }: { tone: Tone; children: ComponentChild
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-/** A figure at the top of a page: its label, the number, and sentences that put it into proportion. */
+/** A figure at the top of a page: a label, the number, and sentences that compare it. */
 export function Tile({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     <section class="tile">
@@ -39,10 +39,12 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
-/** A cell: text, an exact integer with separators, or content, which stands on the right if it is a figure. */
+/**
+ * A table cell: text, an exact integer, or other content. An integer gets separators; figures are aligned to the right.
+ */
 export type Cell = string | bigint | null | { content: ComponentChildren; isFigure?: boolean };
 
-/** Builds the cell of an amount, a change or a share: a figure that is not a plain integer. */
+/** Builds the cell for a figure that is not a plain integer: an amount, a change or a share. */
 export function figure(content: ComponentChildren): Cell {
   return { content, isFigure: true };
 }
@@ -52,11 +54,13 @@ interface FigureTableProps {
   label: string;
   heads: readonly string[];
   rows: readonly (readonly Cell[])[];
-  /** The rows become lists of labelled figures on phones. */
+  /** If true, phones show each row as a list of labelled figures. */
   isStacked?: boolean;
 }
 
-/** A table of figures, which scrolls sideways inside its box. The first cell of a row is its head. */
+/**
+ * A table of figures. A table that is too wide scrolls inside its box. The first cell of a row is the row's heading.
+ */
 export function FigureTable({ label, heads, rows, isStacked = false }: FigureTableProps) {
   const isNumber = heads.map((_, at) => rows.some((row) => isFigure(row[at] ?? null)));
   return (

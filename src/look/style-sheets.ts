@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../core/process/package-file.ts';
 
-/** The style sheets of documents. The build writes them: tokens, base rules, and the rules of the kind of document. */
+/**
+ * The kinds of documents. For each the build writes a style sheet with the tokens, the base rules and its own rules.
+ */
 export type DocumentStyle = 'report' | 'statement';
 
 const known = new Map<DocumentStyle, string>();

@@ -3,7 +3,7 @@ interface Colour {
   dark: string;
 }
 
-/** The colours of console pages, reports, statements and mails, named for their use, on light and dark screens. */
+/** The colours of console pages, reports, statements and mails, for light and dark screens. A name says the use. */
 export const COLOURS = {
   page: { light: '#f5f6f8', dark: '#0f1216' },
   surface: { light: '#ffffff', dark: '#171b21' },
@@ -21,7 +21,7 @@ export const COLOURS = {
   'good-soft': { light: '#e3f4e9', dark: '#17301f' },
 } as const satisfies Record<string, Colour>;
 
-/** Text sizes in pixels of a browser's usual setting. Style sheets use rem, so that readers can enlarge them. */
+/** Text sizes in pixels for a browser's default setting. Style sheets use rem, so that readers can enlarge the text. */
 export const TEXT_SIZES = { small: 13, body: 15, large: 18, title: 24, figure: 28 } as const;
 
 /** The fonts of the reader's system: nothing is loaded. */

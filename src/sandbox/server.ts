@@ -10,9 +10,9 @@ import {
   type Endpoint,
   type Envelope,
   failureReply,
-  parseCall,
+  parseRequest,
   type Reply,
-  type SandboxCall,
+  type SandboxRequest,
 } from './requests/call.ts';
 import { createRouter, type Router } from './requests/router.ts';
 import { createUsageRoute } from './requests/usage-routes.ts';
@@ -27,7 +27,7 @@ import {
 } from './world/scenario.ts';
 import { type ListingOrder, SandboxWorkspace } from './world/store.ts';
 
-/** Longer than clients keep idle connections, so that the server never closes a connection as a request arrives. */
+/** Longer than clients keep idle connections: otherwise the server might close a connection while a request arrives. */
 const KEEP_ALIVE_MS = 120_000;
 
 const LISTING_ORDERS: Record<ScenarioWorkspace['order'], (seed: number) => ListingOrder> = {
@@ -41,9 +41,9 @@ export interface SandboxOptions {
   scenario?: ScenarioInput;
   clock?: Clock;
   latencyMs?: number;
-  /** The number of latest requests kept in `requests.records`. Default 10,000; with 0, requests are only counted. */
+  /** How many of the latest requests `requests.records` keeps. Default 10,000; with 0, requests are only counted. */
   keepRequests?: number;
-  /** Memory for cached usage answers that cannot change, for load tests. Default 0: no cache. */
+  /** Size of the cache for usage responses that cannot change, for load tests. Default 0: no cache. */
   cacheBytes?: number;
 }
 
@@ -60,7 +60,7 @@ export interface Sandbox {
   readonly faults: FaultControl;
   /** Returns the workspace with this id, or the first one by default. Throws `sandbox_workspace_unknown`. */
   workspace(id?: string): SandboxWorkspace;
-  /** Closes all connections, answered or not. May be called twice. */
+  /** Closes all connections, even those whose request has not been answered. May be called twice. */
   close(): Promise<void>;
 }
 
@@ -168,8 +168,8 @@ function listenOn(server: Server, port: number): Promise<number> {
 }
 
 /**
- * Returns the `workspaces:` block to paste into `usage-ledger.yml`, one line each. It shows the scenario's made-up
- * secrets.
+ * Returns the lines of the `workspaces:` block for `usage-ledger.yml` that makes the daemon read this sandbox. They
+ * contain the scenario's made-up secrets.
  */
 export function describeSandbox(sandbox: Sandbox): string[] {
   const workspaces = sandbox.scenario.workspaces.map((workspace) => ({
@@ -195,16 +195,18 @@ interface HandlerContext {
 
 const TIMER_SLACK_MS = 2;
 
-/** One request in progress, with its log record and faults. */
+/** A request in progress, with its log record and the faults that apply to it. */
 interface SandboxExchange {
-  call: SandboxCall;
+  call: SandboxRequest;
   request: IncomingMessage;
   response: ServerResponse;
   record: RequestRecord;
   actions: readonly FaultAction[];
 }
 
-/** Creates the request handler: record, wait, apply faults, route, answer. Its own errors are answered with 500. */
+/**
+ * Creates the function that records, delays, routes and answers requests. It answers errors of its own with status 500.
+ */
 function createRequestHandler(context: HandlerContext): RequestListener {
   const { clock, faults, requests, latencyMs, stopping } = context;
   const dateHeader = createDateHeader(clock);
@@ -221,7 +223,7 @@ function createRequestHandler(context: HandlerContext): RequestListener {
     else
       sendReply(
         exchange,
-        substitute(ending) ?? mutate(await context.route(call, request), actions, call),
+        replacementReply(ending) ?? mutate(await context.route(call, request), actions, call),
         dateHeader(),
       );
   }
@@ -233,7 +235,7 @@ function createRequestHandler(context: HandlerContext): RequestListener {
   }
 
   return (request, response) => {
-    const call = parseCall(request.method ?? '', request.url ?? '');
+    const call = parseRequest(request.method ?? '', request.url ?? '');
     const { method, path, rawQuery: query, endpoint } = call;
     const record = requests.begin({ method, path, query, endpoint });
     const exchange = { call, request, response, record, actions: faults.take(call) };
@@ -242,8 +244,8 @@ function createRequestHandler(context: HandlerContext): RequestListener {
 }
 
 /**
- * Waits precisely, to a fraction of a millisecond. Timers fire one or two milliseconds late and together, which would
- * release the answers to sequential requests at the same moment.
+ * Waits with a precision of a fraction of a millisecond. Timers alone fire one or two milliseconds late and several at
+ * a time, so that responses to successive requests would be sent at the same moment.
  */
 async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   const untilMs = clock.monotonic() + ms;
@@ -254,8 +256,8 @@ async function waitPrecisely(clock: Clock, ms: number, signal: AbortSignal): Pro
   }
 }
 
-/** Returns the answer of a final fault, or null if the request continues. */
-function substitute(action: FaultAction | undefined): Reply | null {
+/** Returns the response of a fault that replaces the normal response; null if the request is processed normally. */
+function replacementReply(action: FaultAction | undefined): Reply | null {
   if (action?.type === 'status') {
     return failureReply(action.status, action.message ?? `InjectedFault with status ${action.status}`, action.headers);
   }
@@ -266,7 +268,7 @@ function substitute(action: FaultAction | undefined): Reply | null {
   return null;
 }
 
-function mutate(reply: Reply, actions: readonly FaultAction[], call: SandboxCall): Reply {
+function mutate(reply: Reply, actions: readonly FaultAction[], call: SandboxRequest): Reply {
   let { body } = reply;
   for (const action of actions) {
     if (action.type !== 'mutate') continue;
@@ -302,7 +304,7 @@ function sendReply({ request, response, record, actions }: SandboxExchange, repl
   response.write(body.subarray(0, Math.max(1, keep)), () => request.socket.destroy());
 }
 
-/** Creates a function that returns the Date header and formats it once per second. */
+/** Creates a function that returns the value of the Date header. It is formatted only once per second. */
 function createDateHeader(clock: Pick<Clock, 'now'>): () => string {
   let second = Number.NaN;
   let text = '';
@@ -322,15 +324,15 @@ interface RequestRecord {
   path: string;
   query: string;
   endpoint: Endpoint | null;
-  /** Null until answered, and permanently if the socket was destroyed. */
+  /** The status of the response; null until it is sent, and for ever if the connection was closed without one. */
   status: number | null;
 }
 
-/** A log of between `limit` and twice `limit` of the latest requests. With 0 it only counts. */
+/** A log of the latest requests. It keeps at least `limit` and at most twice as many; with 0 it only counts them. */
 class RequestLog {
   /** The number of requests since the start or the last `clear`, including discarded ones. */
   count = 0;
-  /** Oldest first. Contains the latest `limit` requests or more. */
+  /** The latest requests, oldest first: `limit` of them or more. */
   records: RequestRecord[] = [];
   readonly #limit: number;
 

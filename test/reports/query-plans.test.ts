@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { findDeadLetters } from '../../src/alerts/outbox/replay.ts';
-import { outboxCounts } from '../../src/freshness/workspace-status.ts';
+import { countUndelivered } from '../../src/freshness/workspace-status.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { viewPage } from '../../src/reports/queries/finance-view.ts';
@@ -34,7 +34,7 @@ test('past figures of one period are found without reading other periods', () =>
 });
 
 test.each([
-  ['counting what is in the outbox', outboxCounts],
+  ['counting what is in the outbox', countUndelivered],
   ['listing dead letters', findDeadLetters],
 ] as const)('%s reads only the notifications that it is about', (_, query) => {
   const { connection } = openLedger();

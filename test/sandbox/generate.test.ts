@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createGenerator, generatedName, type UsageGenerator } from '../../src/sandbox/world/generate.ts';
+import { createGenerator, generatedTenantId, type UsageGenerator } from '../../src/sandbox/world/generate.ts';
 import type { GenerateOptions } from '../../src/sandbox/world/scenario.ts';
 
 const NOW = Date.UTC(2026, 1, 20, 12);
@@ -59,7 +59,7 @@ describe('the generator', () => {
   });
 
   it('returns readable, distinct names for 100,000 tenants', () => {
-    const names = Array.from({ length: 100_000 }, (_, index) => generatedName(index));
+    const names = Array.from({ length: 100_000 }, (_, index) => generatedTenantId(index));
     expect(new Set(names).size).toBe(100_000);
     expect(names[0]).toBe('acme-robotics');
     expect(names.every((name) => /^[a-z]+-[a-z]+(-\d+)?$/.test(name))).toBe(true);

@@ -7,7 +7,7 @@ import { summarizeError } from '../../core/errors.ts';
 import { freeBytesAt, MIN_FREE_BYTES } from '../../core/process/disk.ts';
 import { SEVERITIES } from '../../core/text/alert-words.ts';
 import { isStale, readSyncFacts, staleAfterMs } from '../../freshness/staleness.ts';
-import { outboxCounts } from '../../freshness/workspace-status.ts';
+import { countUndelivered } from '../../freshness/workspace-status.ts';
 import type { QueueCounts, SyncQueue } from '../../queue/sync-queue.ts';
 import type { Context } from '../../wiring/context.ts';
 import type { PublishHealth } from '../watches/publish-watch.ts';
@@ -18,7 +18,9 @@ export interface Freshness {
   /** End of the last complete run, in milliseconds since the epoch; null if there was none. */
   lastCompleteRunAtMs: number | null;
   staleAfterMs: number;
-  /** True without a complete run for longer than `staleAfterMs`, if the daemon has run at least as long. See `isStale`. */
+  /**
+   * True without a complete run for longer than `staleAfterMs`, if the daemon has run at least as long. See `isStale`.
+   */
   stale: boolean;
 }
 
@@ -30,8 +32,8 @@ export interface ProbedContext extends Pick<Context, 'clock' | 'reader' | 'write
 }
 
 /**
- * Creates the probe of a running daemon. Create it when the daemon starts: the time that a workspace has for its first run
- * counts from then, or from the reload that adds the workspace.
+ * Creates the probe of a running daemon. Create it when the daemon starts: the time that a workspace has for its first
+ * run counts from then, or from the reload that adds the workspace.
  */
 export function createHealthProbe(
   context: ProbedContext,
@@ -80,7 +82,9 @@ export function createHealthProbe(
       const { workspaces, http } = context.config;
       return Math.floor((workspaces.length * http.readyWhenStalePercent) / 100);
     },
-    /** Returns the time since which a job of the workspace has been queued; null if none is, or Redis is unavailable. */
+    /**
+     * Returns the time since which a job of the workspace has been queued; null if none is, or Redis is unavailable.
+     */
     waitingSince: waitingWhileUp,
     async queueCounts(): Promise<Readonly<Record<string, QueueCounts>>> {
       return { sync: await queueSystem.counts() };
@@ -92,7 +96,7 @@ export function createHealthProbe(
         count: countOpenAlerts(counts.filter((each) => each.severity === severity)),
       }));
     },
-    outbox: () => outboxCounts(connection),
+    outbox: () => countUndelivered(connection),
     runs: tally.counts,
     onRun: tally.onRun,
     publishing,
@@ -100,8 +104,8 @@ export function createHealthProbe(
 }
 
 /**
- * Returns the reason why the ledger at `path` cannot be written; null if it can. This user needs write access to the file
- * and to its folder, where SQLite writes its log, and the disk needs more than `minFreeBytes` of free space.
+ * Returns the reason why the ledger at `path` cannot be written; null if it can. This user needs write access to the
+ * file and to its folder, where SQLite writes its log, and the disk needs more than `minFreeBytes` of free space.
  */
 export function ledgerFault(path: string, minFreeBytes = MIN_FREE_BYTES): string | null {
   const folder = dirname(path);

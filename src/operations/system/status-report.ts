@@ -6,12 +6,12 @@ import { createLogger } from '../../core/logger.ts';
 import { createSlotHistory } from '../../freshness/schedules.ts';
 import { isStillQueued, readSyncFacts } from '../../freshness/staleness.ts';
 import {
+  countLedgerAlerts,
+  countUndelivered,
+  listWorkspaceLines,
   type OutboxCounts,
-  openAlertsOfLedger,
-  outboxCounts,
+  readWorkspaceStatuses,
   type WorkspaceLine,
-  workspaceLines,
-  workspaceStatuses,
 } from '../../freshness/workspace-status.ts';
 import { type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
@@ -43,8 +43,8 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
   const { context, connection } = scope;
   const names = context.config.alerts.channels.map(({ name }) => name);
   const { stored, outbox, disabled, failing } = connection.transaction(() => ({
-    stored: workspaceStatuses(connection),
-    outbox: outboxCounts(connection),
+    stored: readWorkspaceStatuses(connection),
+    outbox: countUndelivered(connection),
     disabled: findDisabledChannels(connection),
     failing: findFailingChannels(connection, names),
   }))();
@@ -58,11 +58,11 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
       return sinceMs !== undefined && isStillQueued(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;
     },
   };
-  const workspaces = workspaceLines(context.config, stored, sources, nowMs).filter(
+  const workspaces = listWorkspaceLines(context.config, stored, sources, nowMs).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const exports = context.config.exports.map(readExportStatus);
-  const ledgerAlerts = workspaceId === undefined ? openAlertsOfLedger(connection) : 0;
+  const ledgerAlerts = workspaceId === undefined ? countLedgerAlerts(connection) : 0;
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ledgerAlerts);
   const { path } = context.config.ledger;
   return {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { formatMinute } from '../../core/date-time.ts';
 import { addPeriods } from '../../core/period.ts';
 import { counted } from '../../core/text/words.ts';
-import { selfContained } from '../../look/document.ts';
+import { renderDocument } from '../../look/document.ts';
 import { Badge, Card, type Cell, Empty, FigureTable, figure, Tile, type Tone } from '../../look/parts.tsx';
 import { documentStyle } from '../../look/style-sheets.ts';
 import { formatDecimal } from '../formats/columns.ts';
@@ -20,7 +20,7 @@ import { formatMonth } from '../statement/statement-words.ts';
 /** Renders the month-end report as a document that is one file. It depends on the argument only. */
 export function monthEndDocument(plan: MonthEnd): string {
   const title = `Month end ${plan.period}`;
-  return selfContained(
+  return renderDocument(
     { title, style: documentStyle('report') },
     <div class="report">
       <MonthEndReport plan={plan} />

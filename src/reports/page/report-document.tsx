@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { selfContained } from '../../look/document.ts';
+import { renderDocument } from '../../look/document.ts';
 import { documentStyle } from '../../look/style-sheets.ts';
 import type { ReportCharts } from './draw-charts.ts';
 import type { PageData } from './page-data.ts';
@@ -7,7 +7,7 @@ import { WorkspaceReport, workspaceTitle } from './workspace-report.tsx';
 
 /** Renders a document that is one file, with a title above its content. It has no scripts or external resources. */
 export function reportDocument(title: string, content: ComponentChildren): string {
-  return selfContained(
+  return renderDocument(
     { title, style: documentStyle('report') },
     <>
       <div class="head">

@@ -4,7 +4,7 @@ import type { WallClock } from '../../core/clock.ts';
 import { DAY_MS } from '../../core/durations.ts';
 import { type ScenarioSigning, type SignedValues, signedText } from '../world/scenario.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
-import { failureReply, type Reply, type SandboxCall } from './call.ts';
+import { failureReply, type Reply, type SandboxRequest } from './call.ts';
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -21,12 +21,12 @@ export interface SignatureChecker {
    * Checks the four headers of section 5 of the API specification for a request with this body. Returns 401 for a
    * missing, unknown, expired or wrong value, and 403 for a valid signature on another key's workspace.
    */
-  check(call: SandboxCall, headers: IncomingHttpHeaders, body: Buffer): SignatureVerdict;
+  check(call: SandboxRequest, headers: IncomingHttpHeaders, body: Buffer): SignatureVerdict;
 }
 
 /**
- * Creates a checker for the scenario's scheme. It shares no code with the client's signing, so that it can find its
- * mistakes.
+ * Creates a checker for the scenario's signing scheme. It shares no code with the client, so that it finds mistakes in
+ * the client's signatures.
  */
 export function createSignatureChecker(
   keys: ReadonlyMap<string, SandboxKey>,
@@ -66,8 +66,8 @@ export function createSignatureChecker(
   };
 }
 
-/** Compares two texts in constant time. */
-export function isSameSecret(left: string, right: string): boolean {
+/** Compares two texts in a time that does not depend on their contents. */
+export function isEqualInConstantTime(left: string, right: string): boolean {
   return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest());
 }
 

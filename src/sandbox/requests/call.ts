@@ -1,4 +1,7 @@
-/** The four endpoints: sections 4.3, 4.4, 4.1 and 4.2 of the API specification, in this order. */
+/**
+ * The four endpoints of the service, which sections 4.3, 4.4, 4.1 and 4.2 of the API specification define in this
+ * order.
+ */
 export type Endpoint = 'workspace_usage' | 'tenant_history' | 'create_dashboard' | 'embed_token';
 
 const METHODS: Record<Endpoint, 'GET' | 'POST'> = {
@@ -8,11 +11,12 @@ const METHODS: Record<Endpoint, 'GET' | 'POST'> = {
   embed_token: 'POST',
 };
 
-export interface SandboxCall {
+/** A request to the sandbox. */
+export interface SandboxRequest {
   method: string;
-  /** As sent: percent-encoded, without the query. */
+  /** The path as the client sent it: percent-encoded, without the query. */
   path: string;
-  /** As sent, without the question mark. */
+  /** The query as the client sent it, without the question mark. */
   rawQuery: string;
   query: URLSearchParams;
   /** The endpoint. Null if the path does not belong to the service. */
@@ -24,15 +28,15 @@ export interface SandboxCall {
   isMalformed: boolean;
 }
 
-export function methodOf(endpoint: Endpoint): 'GET' | 'POST' {
+export function requiredMethod(endpoint: Endpoint): 'GET' | 'POST' {
   return METHODS[endpoint];
 }
 
 /**
- * Parses the method and target. Paths are split before decoding and never normalized, so that a tenant may be called
- * `a/b` or `..`.
+ * Parses the method and URL of a request. The path is split before it is decoded, and never normalized, so that a
+ * tenant id may be `a/b` or `..`.
  */
-export function parseCall(method: string, target: string): SandboxCall {
+export function parseRequest(method: string, target: string): SandboxRequest {
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
   const rawQuery = mark < 0 ? '' : target.slice(mark + 1);
@@ -42,7 +46,7 @@ export function parseCall(method: string, target: string): SandboxCall {
   return { method, path, rawQuery, query, ...place, page: page === null ? 1 : Number(page) };
 }
 
-type CallTarget = Pick<SandboxCall, 'endpoint' | 'workspaceId' | 'tenantId' | 'isMalformed'>;
+type CallTarget = Pick<SandboxRequest, 'endpoint' | 'workspaceId' | 'tenantId' | 'isMalformed'>;
 
 const NO_TARGET: CallTarget = { endpoint: null, workspaceId: null, tenantId: null, isMalformed: false };
 
@@ -74,11 +78,11 @@ export interface Envelope {
   data: Record<string, unknown> | null;
 }
 
-/** An answer before it is sent. An envelope is already JSON text, so integers stay exact. */
+/** A response that has not been sent yet. Its envelope is already JSON text, so that large integers stay exact. */
 export interface Reply {
   status: number;
   body: string | Buffer;
-  /** Headers besides Date, Content-Length and Content-Type: application/json, which they may override. */
+  /** Headers to add to Date, Content-Length and Content-Type: application/json. They may replace these. */
   headers?: Record<string, string>;
 }
 

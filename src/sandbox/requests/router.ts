@@ -4,8 +4,8 @@ import * as z from 'zod';
 import { isoTime, type WallClock } from '../../core/clock.ts';
 import { randomId, systemRandomness } from '../../core/randomness.ts';
 import type { SandboxDashboard } from '../world/store.ts';
-import { isSameSecret, type SandboxKey, type SignatureChecker } from './auth.ts';
-import { failureReply, methodOf, type Reply, type SandboxCall, successReply } from './call.ts';
+import { isEqualInConstantTime, type SandboxKey, type SignatureChecker } from './auth.ts';
+import { failureReply, type Reply, requiredMethod, type SandboxRequest, successReply } from './call.ts';
 import type { UsageRoute } from './usage-routes.ts';
 
 const NO_BODY = Buffer.alloc(0);
@@ -17,14 +17,14 @@ export interface RouterContext {
   answerUsage: UsageRoute;
 }
 
-export type Router = (call: SandboxCall, request: IncomingMessage) => Reply | Promise<Reply>;
+export type Router = (call: SandboxRequest, request: IncomingMessage) => Reply | Promise<Reply>;
 
 /**
- * Creates the router. It checks in the service's order, each with its own status: path, method, signature, access,
- * parameters.
+ * Creates the router. It checks a request in the order in which the service does: path, method, signature, access,
+ * parameters. Each check has its own status.
  */
 export function createRouter({ clock, keys, checker, answerUsage }: RouterContext): Router {
-  async function answerDashboard(call: SandboxCall, request: IncomingMessage): Promise<Reply> {
+  async function answerDashboard(call: SandboxRequest, request: IncomingMessage): Promise<Reply> {
     const sent = await buffer(request);
     const verdict = checker.check(call, request.headers, sent);
     if (!verdict.ok) return verdict.reply;
@@ -40,7 +40,7 @@ export function createRouter({ clock, keys, checker, answerUsage }: RouterContex
   return async (call, request) => {
     if (call.isMalformed) return failureReply(400, 'The path is not percent-encoded correctly');
     if (call.endpoint === null) return failureReply(404, 'There is no endpoint at this path');
-    const method = methodOf(call.endpoint);
+    const method = requiredMethod(call.endpoint);
     if (call.method !== method) return failureReply(405, `This path accepts ${method} only`, { Allow: method });
     switch (call.endpoint) {
       case 'workspace_usage':
@@ -82,8 +82,9 @@ function parseRequestBody<Schema extends z.ZodType>(schema: Schema, { headers }:
 }
 
 /**
- * Answers endpoint 4.1 after the signature check: 400 without workspace_id or title, 403 if workspace_id is not the
- * key's. The specification shows no values for the other fields; this chooses a private draft owned by the key.
+ * Answers endpoint 4.1 after the signature check: 400 without workspace_id or title, 403 if the API key belongs to
+ * another workspace. The specification shows no values for the other fields of the response; the sandbox chooses those
+ * of a private draft that the key owns.
  */
 function answerCreateDashboard(
   fields: z.output<typeof createDashboardSchema>,
@@ -123,7 +124,7 @@ function answerEmbedTokenRequest(
   clock: WallClock,
 ): Reply {
   const key = keys.get(fields.api_key_id);
-  const isSecret = key !== undefined && isSameSecret(fields.secret_key, key.secret);
+  const isSecret = key !== undefined && isEqualInConstantTime(fields.secret_key, key.secret);
   if (!isSecret || fields.workspace_id !== key.workspace.id) {
     return failureReply(401, 'API key, secret and workspace do not match');
   }

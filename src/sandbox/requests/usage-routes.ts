@@ -2,11 +2,12 @@ import { isoTime } from '../../core/clock.ts';
 import { oncePerKey } from '../../core/one-at-a-time.ts';
 import { isPeriod, type Period, periodEndMs } from '../../core/period.ts';
 import type { SandboxWorkspace } from '../world/store.ts';
-import { failureReply, type Reply, type SandboxCall, successReply } from './call.ts';
+import { failureReply, type Reply, type SandboxRequest, successReply } from './call.ts';
 
 /**
- * A cache of answers for load tests, so that they do not measure the sandbox. A full cache accepts no new pages: walks
- * read in sequence, so evicting the oldest page would evict the one needed next.
+ * A cache of responses for load tests, so that they do not measure the sandbox. A full cache accepts no new pages:
+ * clients read all pages in sequence and begin again, so removing the oldest page would remove the one that is needed
+ * next.
  */
 interface PageCache {
   /** Returns the cached answer, or null if there is none or its stamp is outdated. */
@@ -18,19 +19,20 @@ const DEFAULT_PER_PAGE = 50;
 const MAXIMUM_PER_PAGE = 100;
 
 /**
- * Answers endpoints 4.3 and 4.4. Our choices where the specification is silent: no records means 0 pages; a page after
- * the last one and an unknown tenant return an empty list with 200.
+ * A function that answers endpoints 4.3 and 4.4. Where the specification says nothing, the sandbox chooses: without
+ * records there are 0 pages; a page after the last one, and an unknown tenant, get an empty list with status 200.
  */
-export type UsageRoute = (call: SandboxCall, workspace: SandboxWorkspace) => Reply;
+export type UsageRoute = (call: SandboxRequest, workspace: SandboxWorkspace) => Reply;
 
 /**
- * Creates the usage route with a cache of up to `cacheBytes` for answers that cannot change. With 0 every answer is
- * computed again.
+ * Creates the usage route with a cache of up to `cacheBytes` for responses that cannot change. With 0, every response
+ * is computed again.
  */
 export function createUsageRoute(cacheBytes: number): UsageRoute {
   const cache = createPageCache(cacheBytes);
   /**
-   * Returns the JSON between tenant id and credits. It is a flat string because every page appends it a hundred times.
+   * Returns the JSON of a record between its tenant id and its credits. Converting it to a single flat string makes it
+   * faster to append, which every page does a hundred times.
    */
   const periodFields = oncePerKey((period: Period): string => {
     const lastSecond = isoTime(periodEndMs(period) - 1_000).slice(0, 19);

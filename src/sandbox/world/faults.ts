@@ -1,7 +1,8 @@
-import type { Endpoint, Envelope, SandboxCall } from '../requests/call.ts';
+import type { Endpoint, Envelope, SandboxRequest } from '../requests/call.ts';
 
 /**
- * The effect of a fault on a request. Actions marked "final" replace the answer; the others let the request continue.
+ * The effect of a fault on a request. An action marked "final" replaces the normal response. After any other action the
+ * request is processed further.
  */
 export type FaultAction =
   /** Final: an error envelope with this status, such as 503 with `{'Retry-After': '2'}`. */
@@ -10,13 +11,19 @@ export type FaultAction =
   | { type: 'reset' }
   /** Final: a body that need not be JSON. Default: status 200 and text/html. */
   | { type: 'body'; body: string | Buffer; contentType?: string; status?: number; headers?: Record<string, string> }
-  /** Announces the whole body, sends `keepBytes` of it (default: half; at least 1), then closes the connection. */
+  /**
+   * Announces the length of the whole body, sends only its first `keepBytes` bytes (default: half; at least 1), then
+   * closes the connection.
+   */
   | { type: 'truncate'; keepBytes?: number }
-  /** Replaces the envelope. Integers above 2^53 arrive as bigint and may be returned as bigint. */
-  | { type: 'mutate'; mutate: (envelope: Envelope, call: SandboxCall) => unknown }
+  /**
+   * Replaces the envelope by the result of `mutate`. Integers above 2^53 are passed as bigint and may be returned as
+   * such.
+   */
+  | { type: 'mutate'; mutate: (envelope: Envelope, call: SandboxRequest) => unknown }
   | { type: 'delay'; delayMs: number }
-  /** Runs before the answer is computed, for example to change the data between two pages. */
-  | { type: 'before'; run: (call: SandboxCall) => void | Promise<void> };
+  /** Calls `run` before the response is computed, for example to change the data between two pages. */
+  | { type: 'before'; run: (call: SandboxRequest) => void | Promise<void> };
 
 export interface FaultMatcher {
   endpoint?: Endpoint;
@@ -27,7 +34,7 @@ export interface FaultMatcher {
 
 export interface InjectedFault {
   /** The requests that the fault affects. Absent: all requests. */
-  when?: FaultMatcher | ((call: SandboxCall) => boolean);
+  when?: FaultMatcher | ((call: SandboxRequest) => boolean);
   /** The number of matching requests to affect. Default 1; Infinity for all. */
   times?: number;
   action: FaultAction;
@@ -41,10 +48,10 @@ export interface FaultControl {
 
 export interface FaultQueue extends FaultControl {
   /**
-   * Returns the actions for this request in the order they were added, up to the first final one. Each action uses up
-   * one of its fault's `times`.
+   * Returns the actions for this request in the order in which they were added, up to the first final one. Each of them
+   * reduces the remaining `times` of its fault by one.
    */
-  take(call: SandboxCall): readonly FaultAction[];
+  take(call: SandboxRequest): readonly FaultAction[];
 }
 
 const NO_ACTIONS: readonly FaultAction[] = [];
@@ -77,7 +84,7 @@ function endsRequest(action: FaultAction): boolean {
   return action.type === 'status' || action.type === 'reset' || action.type === 'body';
 }
 
-function matches(when: InjectedFault['when'], call: SandboxCall): boolean {
+function matches(when: InjectedFault['when'], call: SandboxRequest): boolean {
   if (when === undefined) return true;
   if (typeof when === 'function') return when(call);
   return (

@@ -51,19 +51,25 @@ export interface GeneratedUsage {
   requests: number;
 }
 
+/** A function that computes the usage of one tenant in a given period. */
 export type PeriodReader = (tenantIndex: number) => GeneratedUsage;
 
 export interface UsageGenerator {
   readonly tenants: number;
   readonly firstPeriod: Period;
-  /** Returns the reader of one period. The figures depend only on options, start, period, time and index. */
+  /**
+   * Returns a function that computes the usage of a period. It depends only on options, start, period, time and tenant.
+   */
   read(period: Period, nowMs: number): PeriodReader;
   /** Reports whether the usage of this period is final at this time. */
   isFinal(period: Period, nowMs: number): boolean;
 }
 
-/** Returns the id of a generated tenant by index, from 0. Ids are readable, distinct and equal for every seed. */
-export function generatedName(index: number): string {
+/**
+ * Returns the id of the generated tenant with this index, from 0. Ids are readable, distinct, and the same for every
+ * seed.
+ */
+export function generatedTenantId(index: number): string {
   const size = FIRST_WORDS.length;
   const turn = Math.floor(index / size);
   const round = Math.floor(turn / size);
@@ -72,15 +78,15 @@ export function generatedName(index: number): string {
   return round === 0 ? `${first}-${second}` : `${first}-${second}-${round + 1}`;
 }
 
-/** Credits of a tenant in the first month range from a quarter to four times this value. */
+/** The credits of a tenant in the first month lie between a quarter of this value and four times this value. */
 const BASE_CREDITS = 20_000;
 const SPREAD = 4;
 const MONTHLY_GROWTH = 0.03;
 const VARIATION = 0.05;
 
 /**
- * Creates the generator of one workspace. It stores two numbers per tenant and computes records on demand, so its size
- * does not depend on the number of months.
+ * Creates the generator of one workspace. It stores only two numbers per tenant and computes records on demand, so the
+ * memory it needs does not depend on the number of months.
  */
 export function createGenerator(options: GenerateOptions, startedAtMs: number): UsageGenerator {
   const { seed, tenants, months, open_month: openMonth } = options;
@@ -114,7 +120,10 @@ function unit(seed: number, tenant: number, salt: number): number {
   return hash32(hash32(hash32(seed) ^ tenant) ^ salt) / 0x1_0000_0000;
 }
 
-/** Mixes an integer into 32 bits, one to one (xor-shift and multiplication by odd constants). */
+/**
+ * Hashes an integer of 32 bits. Different integers have different hashes (xor-shift and multiplication by odd
+ * constants).
+ */
 export function hash32(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16) ^ 0x5bd1e995, 0x7feb352d);

@@ -17,8 +17,8 @@ const recordSchema = z.strictObject({
 });
 
 /**
- * Records generated from a seed: `months` months that end with the sandbox's start month. Later months appear as they
- * begin.
+ * Settings for records that are generated from a seed. They cover `months` months, of which the last is that in which
+ * the sandbox starts. A later month is added when it begins.
  */
 const generateSchema = z.strictObject({
   seed: z.int().min(0).default(1),
@@ -37,8 +37,8 @@ const scenarioWorkspaceSchema = z.strictObject({
   api_key_id: requiredText,
   secret_key: requiredText,
   /**
-   * The order of the listing. `by_period`: period, then tenant. `shuffled`: by the seed. `credits`: highest first, so
-   * records move.
+   * The order of the listing. `by_period`: by period, then by tenant. `shuffled`: random, from the seed. `credits`:
+   * highest first, so that a record changes its place when its credits change.
    */
   order: z.enum(['by_period', 'shuffled', 'credits']).default('by_period'),
   /** Explicit records. They replace generated records of the same tenant and period. */
@@ -60,7 +60,7 @@ const scenarioSchema = z.strictObject({
 });
 
 export type Scenario = z.output<typeof scenarioSchema>;
-/** A scenario as written in a file: settings with defaults are optional. */
+/** A scenario as it is written in a file, where settings with defaults may be missing. */
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 export type ScenarioWorkspace = Scenario['workspaces'][number];
 export type ScenarioSigning = Scenario['signing'];
@@ -82,8 +82,8 @@ export const defaultScenario: ScenarioInput = {
 const HINT = 'see docs/service.md for a complete scenario';
 
 /**
- * Reads a scenario file, YAML or JSON. Throws ConfigError with every mistake. No message repeats a value, which may be
- * a secret.
+ * Reads a scenario file, YAML or JSON. Throws ConfigError, which lists all mistakes but repeats no values, because
+ * these may be secrets.
  */
 export function loadScenario(file: string): Scenario {
   let input: unknown;
@@ -96,7 +96,7 @@ export function loadScenario(file: string): Scenario {
   return checkScenario(input, file);
 }
 
-/** Validates a scenario and fills in the defaults. Throws as `loadScenario` does. */
+/** Validates a scenario and fills in the defaults. Throws ConfigError, which lists all mistakes. */
 export function checkScenario(input: unknown, file = 'the scenario'): Scenario {
   const { data, error } = scenarioSchema.safeParse(input);
   if (data !== undefined) return data;
@@ -108,7 +108,7 @@ export function checkScenario(input: unknown, file = 'the scenario'): Scenario {
   throw new ConfigError(file, faults);
 }
 
-/** The values of a signed text, named like the placeholders of a scenario's template. */
+/** The values that a signature may cover, under the names of the placeholders in the scenario's template. */
 export interface SignedValues {
   workspace_id: string;
   valid_until: string;
@@ -121,7 +121,9 @@ export interface SignedValues {
 
 const LINE_BREAKS: Record<string, string> = { n: '\n', r: '\r', t: '\t', '\\': '\\' };
 
-/** Builds the text that a request must sign. Values are inserted once: braces inside a value are not placeholders. */
+/**
+ * Builds the text that a request must sign by replacing the placeholders. Braces inside a value are left as they are.
+ */
 export function signedText(template: string, values: SignedValues): string {
   return template.replace(/\{([\w -]*)\}|\\(.)/g, (_, name: string | undefined, escaped: string | undefined) => {
     if (escaped !== undefined) return LINE_BREAKS[escaped] ?? '';

@@ -1,7 +1,7 @@
 import type { WallClock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { type Period, parsePeriod, periodAt, periodRange } from '../../core/period.ts';
-import { generatedName, hash32, type PeriodReader, type UsageGenerator } from './generate.ts';
+import { generatedTenantId, hash32, type PeriodReader, type UsageGenerator } from './generate.ts';
 
 /** One usage record of the sandbox. Numbers must be safe integers; use bigint above 2^53. */
 export interface SandboxRecord {
@@ -32,7 +32,7 @@ export type RowVisitor = (tenant: StoredTenant, period: Period, usage: Usage) =>
 
 export interface WorkspaceStoreOptions {
   id: string;
-  /** The clock of the usage. It decides which month is open and how much of it has passed. */
+  /** The clock that decides which month is open and how much of it has passed. */
   clock: WallClock;
   generator: UsageGenerator | null;
   order: ListingOrder;
@@ -43,7 +43,7 @@ export type ListingOrder = { by: 'period' } | { by: 'hash'; seed: number } | { b
 
 type UsageReader = (tenant: StoredTenant, period: Period) => Usage;
 
-/** The differences from the generator in one period. `ordered` caches the present tenants, sorted by id. */
+/** How one period differs from its generated records. `ordered` caches the tenants with a record, sorted by id. */
 interface PeriodSheet {
   explicit: Map<StoredTenant, Usage>;
   removed: Set<StoredTenant>;
@@ -53,8 +53,8 @@ interface PeriodSheet {
 const CACHED_SHUFFLES = 8;
 
 /**
- * The usage of one workspace in the simulated service: generated records, computed on demand, overridden by explicit
- * ones. Tests change it with `set`, `remove` and `clear`; the next request sees the change.
+ * The usage of one workspace in the simulated service. Generated records are computed on demand; explicit records
+ * replace them. Tests change the usage with `set`, `remove` and `clear`; the next request sees the change.
  */
 export class SandboxWorkspace {
   readonly id: string;
@@ -75,7 +75,7 @@ export class SandboxWorkspace {
     this.#order = options.order;
     this.#generator = options.generator;
     const names = Array.from({ length: options.generator?.tenants ?? 0 }, (_, index) => ({
-      id: generatedName(index),
+      id: generatedTenantId(index),
       index,
     }));
     // Created in listing order, so that neighbours on a page are neighbours in memory.
@@ -126,8 +126,8 @@ export class SandboxWorkspace {
   }
 
   /**
-   * Returns a text that changes whenever a final slice may change: data changed, a month began or the clock went
-   * back.
+   * Returns a version text for cached responses. It changes when data changes, when a month begins, and when the clock
+   * goes back.
    */
   stamp(): string {
     const nowMs = this.#clock.now();
@@ -144,7 +144,7 @@ export class SandboxWorkspace {
     const usageOf = this.#usageReader(nowMs);
     const order = this.#positions(query, segments, total, usageOf);
     const cursor = createCursor(segments);
-    // With `credits`, the position of a record depends on all other records.
+    // In the order of credits, the position of a record depends on all other records, so all periods count as visited.
     const visited = new Set<Period>(this.#order.by === 'credits' ? segments.map((segment) => segment.period) : []);
     let lastPeriod: Period | null = null;
     for (let position = query.offset; position < end; position += 1) {
@@ -158,7 +158,9 @@ export class SandboxWorkspace {
     return { total, isFinal: generator === null || [...visited].every((period) => generator.isFinal(period, nowMs)) };
   }
 
-  /** Creates a reader for one point in time. The data of each period is prepared once. */
+  /**
+   * Creates a function that returns the usage of a tenant and period at one time. It prepares each period only once.
+   */
   #usageReader(nowMs: number): UsageReader {
     const readers = new Map<Period, PeriodReader>();
     let lastPeriod: Period | null = null;
@@ -235,7 +237,10 @@ export class SandboxWorkspace {
     return sheet.ordered.tenants;
   }
 
-  /** Returns the positions of the sorted listing in display order, or null if they are the same. */
+  /**
+   * Returns the positions in the listing sorted by period and tenant, in the order to show; null if that order is the
+   * same.
+   */
   #positions(
     query: ListingQuery,
     segments: readonly Segment[],
@@ -269,7 +274,7 @@ function toExactInteger(name: string, value: number | bigint): number | bigint {
   });
 }
 
-/** Sorts by code units, which is the same on every machine. */
+/** Compares ids by UTF-16 code units, so that the order is the same on every machine. */
 function compareIds(left: { id: string }, right: { id: string }): number {
   return left.id < right.id ? -1 : 1;
 }
@@ -305,14 +310,14 @@ interface Segment {
 }
 
 /**
- * The factor that combines a hash and a position into one sort key, hash * 2^25 + position, which a double holds
- * exactly.
+ * More than the largest position. The sort key hash * 2^25 + position combines a hash of 28 bits and a position; a
+ * double represents it exactly.
  */
 const POSITIONS = 2 ** 25;
 
 /**
- * Creates a lookup from a position in the sorted listing to its record. It is fast for rising positions and correct for
- * any order.
+ * Creates a function that returns the record at a position of the sorted listing. Positions may be passed in any order;
+ * it is fast if they ascend.
  */
 function createCursor(
   segments: readonly Segment[],
@@ -336,8 +341,8 @@ function createCursor(
 }
 
 /**
- * Returns the positions of a listing sorted by a hash of their keys. A record that appears or disappears does not move
- * the others.
+ * Returns the positions of a listing's records, sorted by a hash of period and tenant. When a record is added or
+ * removed, the others keep their order.
  */
 function shuffledPositions(segments: readonly Segment[], total: number, seed: number): Uint32Array {
   const keyed = new Float64Array(total);
@@ -353,8 +358,8 @@ function shuffledPositions(segments: readonly Segment[], total: number, seed: nu
 }
 
 /**
- * Returns the positions of a listing from the highest credits to the lowest; equal ones keep their order. It sorts
- * again for every page, so a changed value moves its record immediately.
+ * Returns the positions of a listing's records from the highest credits to the lowest; records with equal credits keep
+ * their order. Every page sorts again, so a record whose credits change moves at once.
  */
 function positionsByCredits(
   segments: readonly Segment[],

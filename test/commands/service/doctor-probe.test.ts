@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Envelope, SandboxCall } from '../../../src/sandbox/requests/call.ts';
+import type { Envelope, SandboxRequest } from '../../../src/sandbox/requests/call.ts';
 import type { FaultAction } from '../../../src/sandbox/world/faults.ts';
 import { type Check, examine } from '../examine.ts';
 import { createWorld, FIRST, type World } from '../world.ts';
@@ -17,13 +17,13 @@ interface Listing {
   total_records: number;
   total_pages: number;
 }
-type Break = (listing: Listing, call: SandboxCall, count: number) => void;
+type Break = (listing: Listing, call: SandboxRequest, count: number) => void;
 
 /** A service that breaks one of its habits in each answer. */
 async function worldThat(breaks: Break): Promise<World> {
   const world = await createWorld(FIRST);
   let count = 0;
-  const mutate = (envelope: Envelope, call: SandboxCall) => {
+  const mutate = (envelope: Envelope, call: SandboxRequest) => {
     count += 1;
     if (envelope.data !== null) breaks(envelope.data as unknown as Listing, call, count);
     return envelope;
@@ -32,7 +32,7 @@ async function worldThat(breaks: Break): Promise<World> {
   return world;
 }
 
-function strike({ sandbox }: World, action: FaultAction, when?: (call: SandboxCall) => boolean): void {
+function strike({ sandbox }: World, action: FaultAction, when?: (call: SandboxRequest) => boolean): void {
   sandbox.faults.push({ times: Infinity, action, ...(when === undefined ? {} : { when }) });
 }
 
@@ -41,7 +41,7 @@ const keep = (listing: Listing, isKept: (row: Row) => boolean): void => {
   listing.total_records = listing.usage.length;
   listing.total_pages = Math.min(1, listing.usage.length);
 };
-const asked = (call: SandboxCall, name: string) => call.query.get(name);
+const asked = (call: SandboxRequest, name: string) => call.query.get(name);
 const periodOf = (row: Row | undefined) => String(row?.period);
 
 const BROKEN: [assumption: string, what: string, status: string, message: RegExp, breaks: Break][] = [

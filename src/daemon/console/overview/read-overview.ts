@@ -3,10 +3,10 @@ import { withTimeout } from '../../../core/deadline.ts';
 import { createSlotHistory } from '../../../freshness/schedules.ts';
 import { readSyncFacts } from '../../../freshness/staleness.ts';
 import {
+  listWorkspaceLines,
+  readWorkspaceStatuses,
   sortWorstFirst,
   type WorkspaceLine,
-  workspaceLines,
-  workspaceStatuses,
 } from '../../../freshness/workspace-status.ts';
 import { listAlerts, type SummarizedAlert } from '../../../operations/alerts/list-alerts.ts';
 import { compareMonths } from '../../../operations/months/list-months.ts';
@@ -49,7 +49,7 @@ export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceL
     waitingSince: probe.waitingSince.bind(probe),
     historyOf: slotHistoryOf(context),
   };
-  return workspaceLines(config, workspaceStatuses(connection), sources, clock.now());
+  return listWorkspaceLines(config, readWorkspaceStatuses(connection), sources, clock.now());
 }
 
 export async function readQueues(probe: HealthProbe): Promise<Overview['queues']> {
