@@ -32,8 +32,8 @@ import { type ApiKey, createSigner, type RequestSigner } from './sign.ts';
 import { createListing, type ExactUsageItem, type UsageListing, type UsageListingQuery } from './usage-listing.ts';
 
 /**
- * One key, or a function that returns several while one key replaces another. It is called for every request, and the
- * next key is tried if one is refused.
+ * One API key, or a function that returns several keys while one replaces another. The function is called for every
+ * request; if the service refuses a key, the next one is tried.
  */
 type Credentials = ApiKey | { keys: () => readonly ApiKey[] };
 
@@ -52,15 +52,15 @@ export interface ClientSettings {
   concurrency?: number;
   /** Milliseconds for one attempt, from requesting a connection to the last byte; default 30,000. */
   requestTimeoutMs?: number;
-  /** Attempts after the first one; default 4. */
+  /** Maximum of further attempts after the first one failed; default 4. */
   retries?: number;
   /** Milliseconds of the first backoff, doubled each time up to 8 s; default 250. */
   retryBaseMs?: number;
-  /** A longer Retry-After, in milliseconds, is not waited for but thrown as RateLimitedError; default 10,000. */
+  /** If the service asks for a longer wait, in milliseconds, RateLimitedError is thrown at once; default 10,000. */
   maxRetryAfterMs?: number;
   /** Maximum of decoded bytes in a response; default 32 MiB. */
   maxBodyBytes?: number;
-  /** Bounds the memory for responses of several clients together; default: no bound beyond `maxBodyBytes`. */
+  /** Limits the memory for responses of all clients that share it; default: only `maxBodyBytes` limits each response. */
   memory?: PageMemory;
   /** Certificates (PEM) of the authorities to trust instead of the public ones. */
   ca?: string | null;
@@ -84,9 +84,9 @@ export interface ClientSettings {
 }
 
 export interface CallOptions {
-  /** Ends the call at once, in a wait between attempts too; it then throws CancelledError. */
+  /** Ends the call at once, even during a wait between attempts. The call then throws CancelledError. */
   signal?: AbortSignal | undefined;
-  /** Awaited before each retry, so that a rate limiter counts it. */
+  /** Awaited before each retry, so that retries too wait for a rate limiter. */
   beforeRetry?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
@@ -112,7 +112,7 @@ export interface GenerateEmbedTokenInput {
 
 /** An unparsed usage page: complete and decoded, but not checked. */
 export interface RawPage {
-  /** For `parseUsagePage`, which names status and content type if the body is not the API's. */
+  /** HTTP status. Pass it and the content type to `parseUsagePage`, whose errors name them. */
   status: number;
   contentType: string | null;
   /** The chunks of the body. Join them with `Buffer.concat` for `parseUsagePage`. */
@@ -164,7 +164,7 @@ export class UsageApiClient {
   readonly #pool: OriginPool;
   readonly #route: ServiceRoute;
   readonly #memory: PageMemory | null;
-  /** One signer for each key. It is called for each attempt, so that none reuses an earlier X-Valid-Until. */
+  /** One signer for each key. Each attempt is signed again, because a signature expires at its X-Valid-Until. */
   readonly #signers = new WeakMap<ApiKey, RequestSigner>();
   readonly #makeSigner: (key: ApiKey) => RequestSigner;
   readonly #transport: TransportOptions;
@@ -331,7 +331,7 @@ export class UsageApiClient {
     return this.#keyInUse?.apiKeyId ?? null;
   }
 
-  /** Sends with the key that was accepted last, then with the others while the service refuses it. */
+  /** Sends with the key that the service accepted last. If the service refuses it, the other keys are tried in turn. */
   async #sendWithKey(sendWith: (key: ApiKey) => Promise<ApiResponse>): Promise<ApiResponse> {
     const refused = new Set<ApiKey>();
     for (;;) {

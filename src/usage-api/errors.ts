@@ -9,7 +9,7 @@ export interface ApiErrorOptions extends AppErrorOptions {
   serverMessage?: string | null;
 }
 
-/** The base class of all errors of the service and its connection. Catch it to catch them all, except cancellation. */
+/** The base class of all errors of the service and its connection, but not of cancellation or an invalid request. */
 export class ApiError extends AppError {
   readonly endpoint: EndpointLabel;
   /** HTTP status; null without a response, or when a body was checked without its response. */
@@ -25,7 +25,7 @@ export class ApiError extends AppError {
   }
 }
 
-/** 400 and every other 4xx without a class of its own. */
+/** The service answered 400, or another 4xx status that has no class of its own here. */
 export class BadRequestError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('bad_request', message, {
@@ -39,7 +39,7 @@ export interface UnauthorizedErrorOptions extends ApiErrorOptions {
   clockSkewMs: number | null;
 }
 
-/** 401. */
+/** The service answered 401: it does not accept the API key or the signature. */
 export class UnauthorizedError extends ApiError {
   /** Local clock minus the service's Date header, in milliseconds; null if the service sent none. */
   readonly clockSkewMs: number | null;
@@ -50,7 +50,7 @@ export class UnauthorizedError extends ApiError {
   }
 }
 
-/** 403. */
+/** The service answered 403: it knows the API key, but denies the request. */
 export class ForbiddenError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('forbidden', message, {
@@ -60,7 +60,7 @@ export class ForbiddenError extends ApiError {
   }
 }
 
-/** 404. */
+/** The service answered 404. */
 export class NotFoundError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('not_found', message, { hint: 'check the service address and the ids', ...options });
@@ -71,7 +71,7 @@ export interface RateLimitedErrorOptions extends ApiErrorOptions {
   retryAfterMs: number | null;
 }
 
-/** 429, and any retryable status with a Retry-After longer than the client's own limit. */
+/** The service answered 429, or another retryable status with a Retry-After longer than `maxRetryAfterMs`. */
 export class RateLimitedError extends ApiError {
   /** Milliseconds that the service asked the client to wait; null if it did not. */
   readonly retryAfterMs: number | null;
@@ -86,21 +86,21 @@ export class RateLimitedError extends ApiError {
   }
 }
 
-/** 5xx. */
+/** The service answered with a 5xx status. */
 export class ServerError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('server_error', message, { retryable: true, ...options });
   }
 }
 
-/** No complete response: refused, reset, unresolvable, cut off. */
+/** No complete response arrived: the host was not found, or the connection was refused, reset or closed early. */
 export class NetworkError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('network', message, { retryable: true, ...options });
   }
 }
 
-/** No complete response in time. */
+/** No complete response arrived in time. */
 export class TimeoutError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('timeout', message, { retryable: true, ...options });
@@ -120,7 +120,7 @@ export class InvalidResponseError extends ApiError {
   }
 }
 
-/** 3xx. Redirects are never followed: they would send the signature to another place. */
+/** The service answered with a 3xx status. Redirects are not followed: another server would receive the signature. */
 export class RedirectedError extends ApiError {
   constructor(message: string, options: ApiErrorOptions) {
     super('redirected', message, { hint: 'set the service address to the final URL', ...options });
@@ -134,7 +134,7 @@ export class CancelledError extends AppError {
   }
 }
 
-/** A call refused before anything was sent: an empty id, a page below 1, plain http to another machine. */
+/** The client refused a call before it sent anything, because of an empty id, a page below 1 or an unusable address. */
 export class InvalidRequestError extends AppError {
   constructor(message: string, hint: string) {
     super('invalid_request', message, { hint });

@@ -13,7 +13,7 @@ export interface UsageQuery {
   perPage?: number | undefined;
 }
 
-/** Returns the query string with its `?`, or an empty string. Everything is checked before anything is sent. */
+/** Returns the query string with its `?`, or an empty string. Throws if a value is out of range or no period. */
 export function formatUsageQuery({ fromPeriod, toPeriod, page, perPage }: UsageQuery): string {
   requireWithin(page, 1, Number.MAX_SAFE_INTEGER, 'page');
   requireWithin(perPage, 1, 100, 'per_page');
@@ -37,8 +37,8 @@ export function requireText(value: string, label: string): void {
 }
 
 /**
- * Throws InvalidRequestError unless the text is visible ASCII, which headers carry safely. The error does not show the
- * value, which may be a secret by mistake.
+ * Throws InvalidRequestError unless the text is visible ASCII, which is safe in a header. The error does not show the
+ * text, because somebody may have passed a secret by mistake.
  */
 export function requireHeaderText(value: string, label: string): void {
   requireText(value, label);
@@ -49,7 +49,7 @@ export function requireHeaderText(value: string, label: string): void {
   );
 }
 
-/** Returns the JSON of a body with the client's fields and further ones, which must not replace them. */
+/** Returns a request body as JSON. Throws InvalidRequestError if `extra` has a name that `fields` has too. */
 export function formatBody(
   fields: Readonly<Record<string, unknown>>,
   extra: Readonly<Record<string, unknown>> = {},
@@ -69,8 +69,8 @@ interface ServiceUrl {
 }
 
 /**
- * Parses the address of the service. Throws InvalidRequestError for anything but https, or http to this machine: others
- * could read the signature, and in the embed call the secret itself.
+ * Parses the address of the service. Throws InvalidRequestError unless it is https, or http to this machine: with plain
+ * http others could read the signature, and the secret key in a request for an embed token.
  */
 export function parseServiceUrl(text: string, setting: string): ServiceUrl {
   const url = URL.canParse(text) ? new URL(text) : null;
@@ -93,8 +93,8 @@ export function parseServiceUrl(text: string, setting: string): ServiceUrl {
 }
 
 /**
- * Returns an id as one path segment. Refuses `.` and `..`: servers and proxies shorten paths with them, even
- * percent-encoded, and the request would reach another resource.
+ * Returns an id as one percent-encoded path segment. Throws for `.` and `..`: servers and proxies remove such segments,
+ * even if they are encoded, so the request would reach another resource.
  */
 export function pathSegment(id: string, label: string): string {
   if (id === '' || id === '.' || id === '..') {

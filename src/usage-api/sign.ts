@@ -39,14 +39,15 @@ export function signRequest(credentials: SigningCredentials, request: SignedRequ
   return createSigner(credentials, { now: () => nowMs })(request);
 }
 
+/** Signs a request for the current time. */
 export type RequestSigner = (request: SignedRequest) => SignedHeaders;
 
-/** The signable parts that can differ between requests of the same second. */
+/** The parts of the signed text that can differ between two requests in the same second. */
 const REQUEST_PARTS: ReadonlySet<SignedPart> = new Set(['method', 'path', 'query', 'body_sha256']);
 
 /**
- * Returns a function that signs each request for the current time, as `signRequest` does. If all requests of a second
- * have the same headers, they are computed once a second.
+ * Returns a function that signs each request for the current time, as `signRequest` does. If the signature covers no
+ * part of the request, it is computed only once a second.
  */
 export function createSigner(
   { workspaceId, apiKeyId, secretKey, signing }: SigningCredentials,
@@ -85,7 +86,7 @@ export function createSigner(
   };
 }
 
-/** Formats the expiry in whole seconds, so that the three formats name the same instant. */
+/** Formats the time of expiry. It is a whole second in all three formats, so that they name the same instant. */
 function formatValidUntil(signing: Readonly<SigningScheme>, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1000) + signing.validForSeconds;
   switch (signing.validUntil) {

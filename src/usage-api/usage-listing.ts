@@ -3,10 +3,10 @@ import type { UsageItem } from './answers/check-item.ts';
 import type { UsagePage } from './answers/check-page.ts';
 import type { UsageQuery } from './request-checks.ts';
 
-/** The records to list: all of the workspace, or those of one tenant. */
+/** Selects the records to list: those of the whole workspace, or of one tenant. */
 export interface UsageListingQuery extends Omit<UsageQuery, 'page'> {
   tenantId?: string | undefined;
-  /** True: every figure is a bigint. Otherwise figures are numbers, and bigints only beyond 2^53-1. */
+  /** If true, every figure is a bigint. Otherwise only figures beyond 2^53-1 are bigints, the others numbers. */
   exact?: boolean | undefined;
 }
 
@@ -16,11 +16,9 @@ export interface ExactUsageItem extends Omit<UsageItem, 'credits_used' | 'reques
   request_count: bigint;
 }
 
-/**
- * An iterator over all records of a listing, which fetches each page when it is reached. May be iterated more than
- * once.
- */
+/** Iterates over all records of a listing and fetches each page when it is reached. May be iterated more than once. */
 export interface UsageListing<Item> extends AsyncIterable<Item> {
+  /** Iterates over the pages instead of the records. */
   pages(): AsyncIterable<Omit<UsagePage, 'usage'> & { usage: Item[] }>;
 }
 
@@ -43,9 +41,9 @@ type GetPage = (page: number) => Promise<UsagePage>;
 type ListedPage = Pick<UsagePage, 'total_pages' | 'total_records'> & { usage: readonly unknown[] };
 
 /**
- * Reads the pages that `getPage` returns in sequence, from page 1 to the last. Throws `listing_moved` (retryable) if
- * the totals of a page differ from those of the first, because records may have been missed or repeated, and after an
- * empty page before the last, because a service may announce pages without end.
+ * Reads the pages that `getPage` returns, one after the other, from page 1 to the last. Throws `listing_moved`
+ * (retryable) if the totals of a page differ from those of page 1, because records may have been missed or repeated.
+ * Also throws it if a page before the last is empty, because a service may announce pages without end.
  */
 export async function* readPages<Page extends ListedPage>(
   getPage: (page: number) => Promise<Page>,

@@ -2,16 +2,16 @@ import { parseDateTime } from '../../core/date-time.ts';
 import { isPeriod, periodBounds } from '../../core/period.ts';
 
 /**
- * A bound may differ this much from the month in UTC: time zones and inclusive ends shift it by less, another billing
- * cycle by more.
+ * The start or end of a period may differ this much from the month in UTC. Time zones and inclusive ends shift it by
+ * less, another billing cycle by more.
  */
 const MAX_BOUND_OFFSET_MS = 86_400_000;
 /** `lastBounds` is cleared at this size, so that a service that invents dates cannot fill the memory. */
 const MAX_REMEMBERED_PERIODS = 4096;
-/** The last bounds of each period, so that the usual record costs one look-up and two comparisons. */
+/** The last valid start and end of each period. Most records repeat them, which is cheaper than parsing dates. */
 const lastBounds = new Map<string, { start: string; end: string }>();
 
-/** Reports whether `period` is a month with bounds that are date-times within a day of the calendar month in UTC. */
+/** Reports whether `period` is a month, and `start` and `end` are at most a day from the bounds of that month in UTC. */
 export function isBillingMonth(period: unknown, start: unknown, end: unknown): boolean {
   if (typeof period !== 'string' || typeof start !== 'string' || typeof end !== 'string') return false;
   const bounds = lastBounds.get(period);
@@ -23,7 +23,7 @@ export function isBillingMonth(period: unknown, start: unknown, end: unknown): b
   return true;
 }
 
-/** Finds the bound that is more than a day from the calendar month in UTC, and the expected value; null if both fit. */
+/** Returns the first bound that is more than a day from that of the month in UTC, and the expected value; or null. */
 export function findStrayBound(
   period: string,
   start: string,

@@ -22,15 +22,15 @@ export interface UsageItem {
 
 export type UncheckedItem = { readonly [name in keyof UsageItem]?: unknown };
 
-/** A longer id is rejected as a defect of the service: it would bloat the ledger and every message. */
+/** A longer tenant id is rejected as a defect of the service: it would bloat the ledger and every message. */
 export const MAX_TENANT_ID_BYTES = 1024;
 
-const FIGURES = '±(2^63-1)';
+const FIGURE_LIMIT = '±(2^63-1)';
 
-/** UTF-8 needs at most this many bytes for one unit of a JavaScript string. */
+/** UTF-8 needs at most this many bytes for one UTF-16 unit of a JavaScript string. */
 const BYTES_PER_UNIT = 3;
 
-/** Reports whether an item is valid and has no bigints, as nearly all are. `checkItem` names the problem of the others. */
+/** Reports whether an item is valid and has no bigints, as nearly all items are. `checkItem` examines the others. */
 export function isPlainItem(item: UncheckedItem, tenantId: string | undefined): boolean {
   return (
     isTenant(item.tenant_id, tenantId) &&
@@ -102,8 +102,8 @@ function dateTimeAt(value: unknown, path: string, where: PageWhere): string {
 function checkInteger(value: unknown, path: string, where: PageWhere): void {
   if (typeof value === 'bigint') {
     if (value >= -LARGEST_FIGURE && value <= LARGEST_FIGURE) return;
-    throw pageFault(`${path} is ${describeValue(value, where.redact)}, beyond ${FIGURES}`, where);
+    throw pageFault(`${path} is ${describeValue(value, where.redact)}, outside the range ${FIGURE_LIMIT}`, where);
   }
-  if (value === Infinity || value === -Infinity) throw pageFault(`${path} is beyond ${FIGURES}`, where);
+  if (value === Infinity || value === -Infinity) throw pageFault(`${path} is outside the range ${FIGURE_LIMIT}`, where);
   if (!Number.isInteger(value)) throw kindFault(value, path, 'an integer', where);
 }

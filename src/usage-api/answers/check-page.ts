@@ -5,8 +5,8 @@ import { cannotHoldDuplicates } from './room-to-repeat.ts';
 import { describeValue, envelopeMessage, isEnvelope, isObject } from './server-text.ts';
 
 /**
- * A checked page of endpoint 4.3 or 4.4, with the service's field names. Records keep unknown fields, which are
- * ignored.
+ * A checked page of endpoint 4.3 or 4.4, with the service's field names. Unknown fields of records are kept, but not
+ * checked.
  */
 export interface UsagePage {
   workspace_id: string;
@@ -23,7 +23,7 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Parses and checks the body of a usage page. Integers from -(2^63-1) to 2^63-1 are exact: beyond 2^53-1 they are
- * bigints. Independent of the client, so it can run in another thread than the one that fetched the page.
+ * bigints. It needs no client, so another thread than the one that fetched the page can call it.
  *
  * Throws InvalidResponseError that names field and page, such as `data.usage[3].credits_used is missing (page 7)`.
  */
@@ -118,7 +118,7 @@ function decodeUtf8(body: Uint8Array, where: PageWhere): string {
   }
 }
 
-/** Calls the parser without passing on its message, which quotes the response. */
+/** Calls the parser, and drops the message of its error, because that message quotes the response. */
 function parsePageBody(parser: (text: string) => unknown, text: string, body: Uint8Array, where: PageWhere): unknown {
   try {
     return parser(text);

@@ -16,8 +16,8 @@ const DECODED_ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Extracts the title and text of a page for an error message. Patterns instead of a parser suffice: only messages
- * depend on it. The result may contain `<`, decoded from an entity.
+ * Extracts the title and text of a page for an error message. It uses patterns instead of a parser, because only error
+ * messages depend on the result. The result may contain `<`, decoded from an entity.
  */
 export function visibleText(html: string): PageText {
   const title = /<title[^>]*>([\s\S]{0,1000}?)<\/title/i.exec(html)?.[1] ?? '';

@@ -3,18 +3,19 @@ import { type ApiErrorOptions, type EndpointLabel, InvalidResponseError } from '
 import { describeValue, isObject } from './server-text.ts';
 import { type BodyDescription, describeBody, describeJson } from './unexpected-body.ts';
 
-/** The request for a page: the response must repeat its ids, and errors name its page. */
+/** The request for a page. The response must contain its workspace id and tenant id; errors name its page number. */
 export interface PageWhere {
   page: number | null;
   workspaceId: string;
   tenantId?: string | undefined;
   /** Removes known secrets from quoted text. Without it, a response that is not JSON is not quoted at all. */
   redact?: Redactor | undefined;
-  /** Status and content type of the response, for errors about a body that is not the API's. */
+  /** Status and content type of the response. Errors name them if the body is not an API response. */
   status?: number | undefined;
   contentType?: string | null | undefined;
 }
 
+/** Builds the error for a problem on a page. */
 export function pageFault(
   problem: string,
   where: PageWhere,
@@ -53,7 +54,7 @@ function pageSuffix({ page }: PageWhere): string {
   return page === null ? '' : ` (page ${page})`;
 }
 
-/** Builds the error for a value of another kind than expected, or for a missing one. */
+/** Builds the error for a value that is missing or not of the expected kind. */
 export function kindFault(value: unknown, path: string, kind: string, where: PageWhere): InvalidResponseError {
   return pageFault(
     value === undefined ? `${path} is missing` : `${path} is ${describeValue(value, where.redact)}, not ${kind}`,
@@ -61,7 +62,7 @@ export function kindFault(value: unknown, path: string, kind: string, where: Pag
   );
 }
 
-/** Builds the error for another id than the requested one. */
+/** Builds the error for an id that is missing or not the requested one. */
 export function idFault(value: unknown, asked: string, path: string, where: PageWhere): InvalidResponseError {
   if (value === undefined) return pageFault(`${path} is missing`, where);
   return pageFault(

@@ -1,10 +1,10 @@
 import { parseJsonNumbers } from '../../core/text/exact-json.ts';
 
-/** A numeral with fewer digits is exact in a double: `Number.MAX_SAFE_INTEGER` has 16. */
+/** A number with fewer digits is exact as a JavaScript number: `Number.MAX_SAFE_INTEGER` has 16 digits. */
 const UNSAFE_NUMERAL_LENGTH = 16;
-/** Integers with more digits become Infinity: none is accepted, and converting them to a bigint would take long. */
+/** Integers with more digits become Infinity: converting them to a bigint would take long, and none would be valid. */
 const MAX_INTEGER_DIGITS = 40;
-/** Longer numerals become Infinity without being read: no service writes them, and reading them would take long. */
+/** Numbers with more characters become Infinity without being parsed, because parsing them would take long. */
 const MAX_NUMERAL_LENGTH = 400;
 
 const [POINT, DIGIT_ZERO, NINE] = [0x2e, 0x30, 0x39];
@@ -36,9 +36,9 @@ function readNumber(text: string): number | bigint {
 }
 
 /**
- * Reports whether the JSON text may hold a number of 16 or more characters of digits and a point, which `JSON.parse`
- * could round. A run of that length covers a position that is 15 modulo 16: only those positions are examined, and the
- * run around each is measured. Runs inside a string, such as an id, do not count.
+ * Reports whether the JSON text may hold a number with 16 or more digits and points, which `JSON.parse` could round. A
+ * sequence of 16 such characters covers one of the positions 15, 31, 47 and so on, so only those positions are examined, and
+ * the sequence around each is measured. Sequences inside a string, such as an id, do not count.
  */
 export function mayHoldLongNumber(json: Uint8Array): boolean {
   for (let index = UNSAFE_NUMERAL_LENGTH - 1; index < json.length; index += UNSAFE_NUMERAL_LENGTH) {
@@ -48,7 +48,7 @@ export function mayHoldLongNumber(json: Uint8Array): boolean {
     let end = index + 1;
     while (isDigitOrPoint(json[end])) end++;
     if (end - start >= UNSAFE_NUMERAL_LENGTH && canBeNumber(json, start)) return true;
-    // Continue after the last such position of this run, so that each run is measured once.
+    // Continues after the last examined position in this sequence of digits, so that each sequence is measured once.
     index = end - 1 - (end % UNSAFE_NUMERAL_LENGTH);
   }
   return false;
@@ -103,7 +103,7 @@ function isDigitOrPoint(byte: number | undefined): boolean {
  * `value` is the parsed text. It has as many names and colons as the text, unless a duplicate was dropped.
  */
 export function findRepeatedMember(text: string, value: unknown): string | null {
-  // An escape may encode a colon.
+  // With escapes, the text may have fewer colons than the value, so counting them proves nothing.
   if (!text.includes('\\') && colonsIn(text) === colonsNeeded(value)) return null;
   return findRepeated(text);
 }

@@ -9,8 +9,8 @@ import { describeValue, envelopeMessage, isEnvelope } from './server-text.ts';
 import { describeBody, describeJson } from './unexpected-body.ts';
 
 /**
- * Returns the `data` of a 2xx response, checked against its schema. Throws InvalidResponseError that names the field. A
- * token response is not quoted, except for its message and the text of an HTML page.
+ * Returns the `data` of a 2xx response, checked against its schema. Throws InvalidResponseError that names the field.
+ * Errors do not quote a response that may hold a token, except for its `message` and the text of an HTML page.
  */
 export function parseResponse<T>(
   answer: Pick<ApiResponse, 'status' | 'contentType' | 'body'>,
@@ -75,8 +75,8 @@ function successEnvelope<T extends z.ZodType>(data: T) {
 }
 
 /**
- * A dashboard. Only its id is required: rejecting the response for another field would hide that the dashboard now
- * exists.
+ * A dashboard. Only its id is required: if a response with another missing field were rejected, the caller would not
+ * learn that the dashboard now exists.
  */
 export const dashboardSchema = z.looseObject({
   dashboard_id: z.string().min(1),

@@ -10,7 +10,7 @@ interface ParsedPage {
   page: { usage: readonly UsageItem[] };
 }
 
-/** Reports whether the text is too short to hold more members than were parsed from it, so that none is a duplicate. */
+/** Reports whether the text is too short to hold another member than those parsed from it, such as a duplicate. */
 export function cannotHoldDuplicates(text: string, read: ParsedPage): boolean {
   return text.length - leastLength(read) < SHORTEST_MEMBER_LENGTH;
 }
@@ -26,7 +26,7 @@ function leastLength({ message, page: { usage, ...data } }: ParsedPage): number 
   return length;
 }
 
-/** Returns the fewest characters for a figure. Figures that end in three zeros may be written with an exponent. */
+/** Returns the fewest characters for a figure. A figure that ends in three zeros may be shortened with an exponent. */
 function leastDigits(figure: number | bigint): number {
   if (typeof figure === 'bigint' || figure % 1000 === 0) return 1;
   let digits = figure < 0 ? 2 : 1;

@@ -1,7 +1,7 @@
 import { type Redactor, withoutOpaqueRuns } from '../../core/text/redact.ts';
 
-const MAX_LENGTH = 300;
-/** A longer text value is described by its length instead of quoted: a cut could leave half a secret. */
+const MAX_TEXT_LENGTH = 300;
+/** Errors give the length of a longer text value instead of quoting it, because a cut could leave half a secret. */
 const MAX_VALUE_LENGTH = 60;
 const NO_REDACTION: Redactor = (text) => text;
 
@@ -16,14 +16,14 @@ export function cleanServerText(text: string, redact: Redactor = NO_REDACTION): 
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '')
     .trim();
   const safe = withoutOpaqueRuns(redact(line));
-  return safe.length <= MAX_LENGTH ? safe : `${safe.slice(0, MAX_LENGTH - 1).replace(/\p{Cs}/gu, '')}…`;
+  return safe.length <= MAX_TEXT_LENGTH ? safe : `${safe.slice(0, MAX_TEXT_LENGTH - 1).replace(/\p{Cs}/gu, '')}…`;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reports whether the response can be the API's: only an object with `success` or `data` is. */
+/** Reports whether parsed JSON can be a response of the API: an object with `success` or `data`. */
 export function isEnvelope(answer: unknown): answer is Record<string, unknown> {
   return isObject(answer) && ('success' in answer || 'data' in answer);
 }
@@ -37,8 +37,8 @@ export function envelopeMessage(value: unknown, redact?: Redactor): string | nul
 }
 
 /**
- * Returns scheme and host of a Location header, without the path, which may carry secrets. Null if it is not an
- * address.
+ * Returns scheme and host of a Location header, without the path, which may contain secrets. Returns null if the header
+ * is not an absolute URL.
  */
 export function describeLocation(location: string, redact?: Redactor): string | null {
   if (!URL.canParse(location)) return null;
@@ -46,7 +46,7 @@ export function describeLocation(location: string, redact?: Redactor): string | 
   return cleanServerText(`${protocol}//${host}`, redact);
 }
 
-/** Describes a value of the response briefly, for an error that names it. */
+/** Describes a value of the response briefly, for use in an error. */
 export function describeValue(value: unknown, redact?: Redactor): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
   if (typeof value !== 'string') return cut(String(value));

@@ -26,7 +26,7 @@ export interface BodyDescription {
 
 /** Number of characters of a body that are examined. */
 const SAMPLE_LENGTH = 16_384;
-/** The end of a sample is never quoted: a secret that was cut in two would not be recognized there. */
+/** This many last characters of a cut body are never quoted: half a secret at the cut would not be recognized. */
 const UNSAFE_TAIL_LENGTH = 2_048;
 const EXCERPT_LENGTH = 100;
 const MAX_CONTENT_TYPE_LENGTH = 60;
@@ -34,8 +34,8 @@ const MAX_FIELDS = 3;
 
 /**
  * Describes a body that is not the API's JSON, such as `a login page (status 200, text/html) that begins "Sign in"`.
- * Runs only after a request has failed. `status` only helps recognition, in errors that already name it. Quoted text is
- * one line, redacted, without control characters and at most 100 characters long.
+ * It is called only after a request has failed. `status` only helps to recognize the kind of body: the error already
+ * names it. Quoted text is one line, redacted, without control characters and at most 100 characters long.
  */
 export function describeBody(
   body: Uint8Array,
@@ -113,7 +113,7 @@ interface KindDescription {
   name: string;
   /** The remedy as an imperative; `setting` is the setting that holds the address. */
   remedy: (setting: string) => string;
-  /** True for an HTML page: written for people, it holds no token. */
+  /** True for an HTML page, which may be quoted: it is written for people and holds no token. */
   isPage: boolean;
 }
 
@@ -161,7 +161,8 @@ const BODY_KINDS = {
   ),
   compressed: otherBody(
     'compressed data without the header Content-Encoding',
-    () => 'check any proxy on the way: it compresses or removes headers; otherwise report this to the service operator',
+    () =>
+      'check any proxy on the way: it may compress responses or remove headers; if there is none, report this to the service operator',
   ),
   binary: otherBody(
     'data that is not text',
@@ -170,7 +171,7 @@ const BODY_KINDS = {
   truncated_json: otherBody(
     'truncated JSON',
     () =>
-      'check any proxy on the way: it may limit the length or the duration of a response; otherwise report this to the service operator',
+      'check any proxy on the way: it may limit the length or the duration of a response; if there is none, report this to the service operator',
   ),
   broken_json: otherBody('JSON with a syntax error', () => 'report this to the service operator'),
   other_json: otherBody('JSON of another form', (setting) => `check ${setting}: another API seems to answer there`),

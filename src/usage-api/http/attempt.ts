@@ -18,7 +18,7 @@ import {
   UnauthorizedError,
 } from '../errors.ts';
 
-/** A cancellation signal for one attempt: a small AbortSignal at a tenth of its cost. */
+/** Signals the end of one attempt, like an AbortSignal but at a tenth of its cost. */
 export class Attempt {
   /** Why the attempt ended; null while it continues. */
   reason: Error | null = null;
@@ -46,8 +46,8 @@ interface Watch {
 const watches = new WeakMap<AbortSignal, Watch>();
 
 /**
- * Calls `cancel` when the signal aborts, or at once if it has. One signal cancels all pages of a walk, so all watchers
- * of a signal share one listener: adding and removing a listener costs as much as signing a request.
+ * Calls `cancel` when the signal aborts, or at once if it has aborted. One signal cancels all pages of a walk, so all
+ * callers share one listener per signal: adding and removing a listener costs as much as signing a request.
  */
 export function watchAbort(signal: AbortSignal, cancel: () => void): void {
   if (signal.aborted) {
@@ -67,7 +67,7 @@ export function watchAbort(signal: AbortSignal, cancel: () => void): void {
   signal.addEventListener('abort', listener, { once: true });
 }
 
-/** Undoes `watchAbort`; the last call removes the listener. */
+/** Undoes `watchAbort`. When no callback is left, the listener is removed from the signal. */
 export function unwatchAbort(signal: AbortSignal, cancel: () => void): void {
   const watch = watches.get(signal);
   if (watch === undefined) return;
@@ -81,11 +81,11 @@ interface AttemptFailureDetails {
   error: ApiError;
   /** The wait that the service asked for; null if it asked for none. */
   retryAfterMs: number | null;
-  /** True if the connection was refused: not a byte of the request has left this machine. */
+  /** True if the connection was refused, so that nothing of the request was sent. */
   neverSent: boolean;
 }
 
-/** A failed attempt, for the retry decision; callers get the `error` inside. */
+/** A failed attempt, with the facts that decide whether to retry. Callers of the client get its `error`. */
 export class AttemptFailure extends Error {
   readonly details: AttemptFailureDetails;
 
@@ -117,7 +117,7 @@ export function connectionFailure(thrown: unknown, endpoint: EndpointLabel): unk
   return attemptFailure(new NetworkError(`${endpoint}: ${message}`, options), code === 'ECONNREFUSED');
 }
 
-/** Converts a body fault into an error, with the response if it is known. */
+/** Converts a body fault into an error. `raw` is the undecoded body, which the error may quote; null if unknown. */
 export function bodyError(fault: BodyFault, raw: Uint8Array[] | null, response: ResponseFacts): ApiError {
   const { endpoint, status } = response;
   const options = { endpoint, status: status ?? null, cause: fault };
@@ -146,7 +146,7 @@ export interface FailedResponse {
   clockSkewMs: number | null;
 }
 
-/** Converts an HTTP status into an error. No other code does. */
+/** Converts an HTTP status other than 2xx into an error. */
 export function statusError(status: number, answer: FailedResponse): ApiError {
   const { endpoint, serverMessage, body, retryAfterMs, clockSkewMs } = answer;
   const detail = serverMessage ?? body?.text ?? '';
@@ -164,7 +164,7 @@ export function statusError(status: number, answer: FailedResponse): ApiError {
   return new RedirectedError(`${endpoint}: the service redirects (${status}) ${target}; not followed`, options);
 }
 
-/** A body that could not be read although the connection was fine. */
+/** The error for a body that is too long, incomplete or cannot be decoded, although the connection worked. */
 export class BodyFault extends Error {
   readonly kind: 'too_long' | 'cut_off' | 'undecodable' | 'not_gzip';
 

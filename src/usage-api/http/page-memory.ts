@@ -1,22 +1,22 @@
-/** A response may use this many bytes without a large permit: a page of 100 records has some 20 kB. */
+/** A response up to this many bytes needs only a small permit; a page of 100 records has about 20 kB. */
 export const SMALL_RESPONSE_BYTES = 64 * 1024;
 /** Maximum of responses in flight or waiting to be staged, across all runs. */
 const MAX_RESPONSES = 512;
-/** Maximum of responses longer than `SMALL_RESPONSE_BYTES` at a time; with pages of 4 MiB that makes 64 MiB in all. */
+/** Maximum of longer responses at a time. 8 of 4 MiB and 512 short ones together use at most 64 MiB. */
 const MAX_LARGE_RESPONSES = 8;
 
 /** A reservation of memory for one response. */
 export interface PageLease {
-  /** Waits for a large permit; resolves at once if the lease has one. */
+  /** Waits for a large permit, which a long response needs. Resolves at once if the lease has one. */
   grow(): Promise<void>;
   /** Releases the memory. May be called twice. */
   release(): void;
 }
 
 /**
- * Bounds the memory of responses across all runs. A response holds a small permit from its request until it is staged.
- * One that turns out long waits, half received, for one of a few large permits. The holder of a large permit needs
- * nothing else to finish, so there is no deadlock. Permits are granted in the order of the requests.
+ * Limits the memory for the responses of all runs together. A response holds a small permit from its request until it is
+ * staged. If it turns out to be long, it waits half received for one of a few large permits. The holder of a large
+ * permit waits for nothing else, so there is no deadlock. Permits are granted in the order of the requests.
  */
 export class PageMemory {
   readonly #small: Permits;
@@ -27,7 +27,7 @@ export class PageMemory {
     this.#large = new Permits(large);
   }
 
-  /** Returns the bytes that responses in flight may use if a long one has up to `longestBytes`. */
+  /** Returns how many bytes the responses in flight may use if each long one has at most `longestBytes`. */
   reservedBytes(longestBytes: number): number {
     return this.#small.inUse * SMALL_RESPONSE_BYTES + this.#large.inUse * longestBytes;
   }

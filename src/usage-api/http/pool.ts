@@ -10,7 +10,7 @@ export interface ServiceRoute extends Pick<NetRoute, 'ca' | 'proxy'> {
   dispatcher?: RequestDispatcher | undefined;
 }
 
-/** Opens connections with one request at a time each. The deadline of each attempt replaces undici's own timeouts. */
+/** Opens connections that each send one request at a time, without undici's timeouts: each attempt has its own. */
 export function openServicePool(
   origin: string,
   connections: number,
@@ -20,7 +20,7 @@ export function openServicePool(
   return openOriginPool(origin, route, { connections, headersTimeoutMs: 0, idleTimeoutMs: 0 });
 }
 
-/** Wraps a dispatcher of the caller, which `close` leaves open. */
+/** Wraps a dispatcher that the caller owns. Closing the pool does not close the dispatcher. */
 function wrapDispatcher(origin: string, dispatcher: RequestDispatcher): OriginPool {
   let closed = false;
   return {

@@ -14,7 +14,7 @@ export interface RawResponse {
   body: Uint8Array[] | null;
 }
 
-/** Maximum bytes of a body on the wire, for a 2xx response and for any other. */
+/** Maximum bytes of an undecoded body: `success` for a 2xx response, `failure` for any other. */
 export interface BodyLimits {
   success: number;
   failure: number;
@@ -103,7 +103,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: unknown): void {
-    // The status of a failed response is enough for its error, with or without a body.
+    // A response other than 2xx needs no body: its status is enough for the error.
     const failed = this.#status >= 300 && this.#attempt.reason === null;
     if (failed) this.#resolve({ status: this.#status, headers: this.#headers, body: null });
     else this.#reject(error);
@@ -120,8 +120,8 @@ const inflate = promisify(gunzip);
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
- * Decodes the content-encoding of a body. The limit counts decoded bytes: 65 kB of gzip can become 64 MiB. The body is
- * passed in chunks, so that the caller can join them in their final place.
+ * Decodes a body according to its Content-Encoding. `maxBytes` limits the decoded bytes: 65 kB of gzip can become 64
+ * MiB. The result is in chunks, so that the caller can copy each directly to its final place.
  *
  * Throws BodyFault.
  */
@@ -144,9 +144,9 @@ export async function decodeBody(
 }
 
 async function gunzipWithin(packed: Buffer, maxBytes: number, lease: PageLease | null): Promise<Uint8Array[]> {
-  // A service that labels an empty body as gzip sends no gzip header either.
+  // If a service labels an empty body as gzip, there is nothing to decompress, not even the bytes that begin gzip data.
   if (packed.byteLength === 0) return [];
-  // The last four bytes announce the decoded length. A truncated or false one is decoded again with more memory.
+  // The last four bytes of gzip data announce the decoded length. If that is false, the body is decoded again below.
   const announced = packed.byteLength < 4 ? 0 : packed.readUInt32LE(packed.byteLength - 4);
   try {
     if (announced <= SMALL_RESPONSE_BYTES)

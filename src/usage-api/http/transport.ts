@@ -32,7 +32,7 @@ import {
 import type { PageLease } from './page-memory.ts';
 import { decodeBody, type RawResponse, receive } from './receive.ts';
 
-/** Bytes of a failed response that are read for its message. */
+/** At most this many bytes of a response other than 2xx are read, to find its message. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
 export interface TransportOptions {
@@ -122,7 +122,7 @@ async function awaitRetryTurn(
   }
 }
 
-/** Makes one attempt with its own deadline. Throws AttemptFailure or CancelledError. */
+/** Sends the request once, with a time limit. Throws AttemptFailure or CancelledError. */
 async function sendOnce(
   request: TransportRequest,
   options: TransportOptions,
@@ -204,8 +204,8 @@ async function exchange(request: TransportRequest, options: TransportOptions, at
 }
 
 /**
- * Reads the message of a failed response, or else a description of its body. The status alone is enough for an error,
- * so an unreadable body is ignored.
+ * Returns the message of a response other than 2xx, or a description of its body if there is no message. An unreadable
+ * body is ignored, because the status alone is enough for an error.
  */
 async function readFailedBody(
   received: RawResponse,
@@ -249,20 +249,20 @@ interface RetryPolicy {
   retries: number;
   /** The first backoff; each further one is twice as long, up to 8 s. */
   baseMs: number;
-  /** A longer Retry-After is not waited for but thrown as RateLimitedError. */
+  /** If the service asks for a longer wait, RateLimitedError is thrown at once. */
   maxRetryAfterMs: number;
 }
 
 interface FailedAttempt {
   error: ApiError;
   retryAfterMs: number | null;
-  /** False for a request that is not idempotent, unless it is certain that it was never sent. */
+  /** False if the request is not idempotent and may have been sent. */
   repeatable: boolean;
 }
 
 /**
- * Returns the milliseconds until the next attempt, or null if there is none. `attempt` counts from 0, `random` is in
- * [0, 1). Half of a backoff is random, so that clients that failed together do not retry together.
+ * Returns the milliseconds until the next attempt, or null if the request is not retried. `attempt` counts from 0,
+ * `random` is in [0, 1). Half of a backoff is random, so that clients that failed together do not retry together.
  */
 export function retryDelayMs(
   failed: FailedAttempt,
@@ -277,8 +277,8 @@ export function retryDelayMs(
 }
 
 /**
- * Returns the error for the caller when no attempt is left. If the requested wait is too long for the client, the error
- * is a RateLimitedError for any status, so that the queue can wait.
+ * Returns the error for the caller when the request is not retried. If the service asks for a longer wait than the
+ * client allows, the error is a RateLimitedError for any status, so that the queue can wait instead.
  */
 export function finalError(failed: FailedAttempt, policy: RetryPolicy): ApiError {
   const { error, retryAfterMs } = failed;
@@ -301,7 +301,7 @@ async function waitForRetry(
   endpoint: EndpointLabel,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  // One signal may cancel any number of waiting calls: more than ten listeners are no leak.
+  // One signal may cancel any number of waiting calls. Without this, Node warns of a leak at more than ten listeners.
   if (signal !== undefined) setMaxListeners(0, signal);
   try {
     await sleep(clock, ms, signal);

@@ -44,11 +44,11 @@ describe('parsing a usage page', () => {
   });
 
   it.each([
-    ['9223372036854775808', 'is 9223372036854775808, beyond ±(2^63-1)'],
-    ['-9223372036854775808', 'is -9223372036854775808, beyond ±(2^63-1)'],
-    ['1e400', 'is beyond ±(2^63-1)'],
-    ['1e60', 'is beyond ±(2^63-1)'],
-    ['9'.repeat(1000), 'is beyond ±(2^63-1)'],
+    ['9223372036854775808', 'is 9223372036854775808, outside the range ±(2^63-1)'],
+    ['-9223372036854775808', 'is -9223372036854775808, outside the range ±(2^63-1)'],
+    ['1e400', 'is outside the range ±(2^63-1)'],
+    ['1e60', 'is outside the range ±(2^63-1)'],
+    ['9'.repeat(1000), 'is outside the range ±(2^63-1)'],
     ['1.5', 'is 1.5, not an integer'],
     ['5.00000000000000001', 'is NaN, not an integer'],
     ['9999999999.0000001', 'is NaN, not an integer'],
@@ -215,7 +215,7 @@ describe('parsing a usage page', () => {
     const digits = '7'.repeat(8_000_000);
     expect(mayHoldLongNumber(encode(`["${digits}"]`))).toBe(false);
     expect(mayHoldLongNumber(encode(`["${digits}", 1234567890123456]`))).toBe(true);
-    expect(() => creditsOf(digits)).toThrow('is beyond ±(2^63-1)');
-    expect(() => creditsOf(`1${'0'.repeat(400_000)}1`)).toThrow('is beyond ±(2^63-1)');
+    expect(() => creditsOf(digits)).toThrow('is outside the range ±(2^63-1)');
+    expect(() => creditsOf(`1${'0'.repeat(400_000)}1`)).toThrow('is outside the range ±(2^63-1)');
   });
 });
