@@ -5,16 +5,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { LEDGER_TABLES, namedTable } from '../src/ledger/store/schema/ledger-tables.ts';
+import { describeTable, LEDGER_TABLES } from '../src/ledger/store/schema/ledger-tables.ts';
 import { migrateInMemory } from '../src/ledger/store/schema/migrate.ts';
 import {
   AMOUNT,
-  DIGITS,
-  NAMED,
+  AMOUNT_AS_DOUBLE,
+  CURRENCY_DIGITS,
   PERIOD,
   PERIOD_STATE,
+  SELF_EXPLANATORY,
   TENANT,
-  VALUE,
   WORKSPACE,
 } from '../src/ledger/store/schema/view-columns/column-words.ts';
 import { VIEW_COLUMNS } from '../src/ledger/store/schema/view-columns/view-columns.ts';
@@ -30,12 +30,12 @@ const SHARED = new Map([
   [PERIOD, 'period'],
   [PERIOD_STATE, 'state'],
   [AMOUNT, 'amount'],
-  [DIGITS, 'currency_digits'],
-  [VALUE, 'amount_value'],
+  [CURRENCY_DIGITS, 'currency_digits'],
+  [AMOUNT_AS_DOUBLE, 'amount_value'],
 ]);
 
 /** Shared columns that each view lists by name. */
-const OFTEN = [PERIOD_STATE, AMOUNT, DIGITS, VALUE];
+const OFTEN = [PERIOD_STATE, AMOUNT, CURRENCY_DIGITS, AMOUNT_AS_DOUBLE];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const doc = join(root, 'docs', 'ledger.md');
@@ -72,9 +72,11 @@ function render(columns) {
       for (const name of Object.keys(described)) {
         if (!order.includes(name)) faults.push(`${view}.${name} is described, but there is no such column`);
       }
-      const shared = order.filter((name) => [...OFTEN, NAMED].includes(described[name])).map((name) => `\`${name}\``);
+      const shared = order
+        .filter((name) => [...OFTEN, SELF_EXPLANATORY].includes(described[name]))
+        .map((name) => `\`${name}\``);
       const own = order
-        .filter((name) => described[name] !== NAMED && !SHARED.has(described[name]))
+        .filter((name) => described[name] !== SELF_EXPLANATORY && !SHARED.has(described[name]))
         .map((name) => [name, described[name]]);
       const also = shared.length === 0 ? '' : ` Also ${shared.join(', ')}.`;
       return `### ${view}\n\n${row}${also}\n\n${renderColumns(own)}`;
@@ -92,6 +94,6 @@ function renderColumns(columns) {
 
 function renderGuarded() {
   const guarded = LEDGER_TABLES.filter(({ guard }) => guard !== undefined);
-  const names = guarded.map((record) => `\`${namedTable(record).name}\``);
+  const names = guarded.map((record) => `\`${describeTable(record).name}\``);
   return `### Guarded tables\n\nTriggers leave a row change of each change of ${names.join(', ')}.\n`;
 }

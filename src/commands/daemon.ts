@@ -146,7 +146,7 @@ async function serveLocked(context: Context, run: DaemonRun): Promise<void> {
   void stop.requested.then(() => abort.abort());
   const lock = await lockForDaemon(context.config.ledger, context.clock, abort.signal);
   if (lock === null) return;
-  void stop.requested.then(() => lock.stopping());
+  void stop.requested.then(() => lock.announceStop());
   try {
     await serveDaemon(context, run, { lock, signal: abort.signal });
   } finally {

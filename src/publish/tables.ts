@@ -17,7 +17,7 @@ import {
 } from '../ledger/store/schema/billing-tables.ts';
 import { deliveries } from '../ledger/store/schema/delivery-tables.ts';
 import { PERIODS_PER_WORKSPACE } from '../ledger/store/schema/keys.ts';
-import { type NamedTable, namedTable } from '../ledger/store/schema/ledger-tables.ts';
+import { describeTable, type TableDescription } from '../ledger/store/schema/ledger-tables.ts';
 import type { TableProperties } from '../ledger/store/schema/rows.ts';
 import { runs, tenantUsage, usageEntries } from '../ledger/store/schema/run-tables.ts';
 import { acts, periods, tenants, workspaces } from '../ledger/store/schema/workspace-tables.ts';
@@ -27,7 +27,7 @@ import { acts, periods, tenants, workspaces } from '../ledger/store/schema/works
  * ledger N, and N << 23 to the keys of workspaces. So keys are unique across ledgers, views can join on them, and
  * `period_key / 131072` is the key of the workspace in Postgres as it is in SQLite.
  */
-export interface CopiedTable extends NamedTable {
+export interface CopiedTable extends TableDescription {
   /**
    * SQL expression for the key of a row's workspace, where `r` is the row's alias. It is valid in SQLite and Postgres.
    * NULL if the row belongs to no workspace.
@@ -91,7 +91,7 @@ interface CopyOptions {
 
 function copied(table: TableProperties['table'], options: CopyOptions = {}): CopiedTable {
   const { workspace = 'r.workspace_key', period = '0', added = null, only } = options;
-  const { name, columns, key } = namedTable({ table });
+  const { name, columns, key } = describeTable({ table });
   const names = only?.split(/\s+/);
   const sent = columns.filter((column) => column.kind !== 'blob' && (names?.includes(column.name) ?? true));
   return { name, columns: sent, key, workspace, period, added };

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseS3Url, prefixOf } from '../config/rules.ts';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { UsageError } from '../core/errors.ts';
-import { inWorkFolder } from '../ledger/store/file/work-folder.ts';
+import { withWorkFolder } from '../ledger/store/file/work-folder.ts';
 import { type BackupReport, backupLedger, backupTime, newestBackup } from '../ledger/transfer/backup/backup.ts';
 import { withBucket } from './bucket.ts';
 import { S3Error } from './refusals.ts';
@@ -35,7 +35,7 @@ export async function backupToBucket({
       const hint = 'choose another name, or replace the object with --force';
       throw new S3Error('backup_exists', `${address} already exists`, { status: null, retryable: false, hint });
     }
-    return inWorkFolder(workPrefix, async (folder) => {
+    return withWorkFolder(workPrefix, async (folder) => {
       const target = join(folder, 'backup.db');
       const report = await backupLedger({ ledgerPath, target, signal: connection.signal });
       await uploadFile({ bucket, path: target, name, isAbandoned: (other) => backupTime(other) !== null });

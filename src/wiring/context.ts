@@ -26,7 +26,7 @@ import {
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { UnknownWorkspaceError } from '../ledger/journal/unknown-workspace.ts';
 import { type LedgerReader, openReader } from '../ledger/store/file/open.ts';
-import { lockHolder } from '../ledger/store/file/write-lock.ts';
+import { describeLockHolder } from '../ledger/store/file/write-lock.ts';
 import { planWindow } from '../sync/plan.ts';
 import type { SyncOutcome, SyncRequest } from '../sync/run.ts';
 import { StagingMemory } from '../sync/staging-room.ts';
@@ -237,7 +237,7 @@ export class Context {
   /** Describes why this process cannot write: its writer died, or another process holds the lock; otherwise null. */
   get writerFault(): string | null {
     if (this.#writerFault !== null || !this.#locked) return this.#writerFault;
-    const holder = lockHolder(this.config.ledger.path, 0);
+    const holder = describeLockHolder(this.config.ledger.path, 0);
     this.#locked = holder !== null;
     return holder && `${holder} holds the write lock`;
   }

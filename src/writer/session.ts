@@ -6,7 +6,7 @@ import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/chec
 import type { ClaimedRun, LeaseHolder } from '../ledger/journal/runs/claim-run.ts';
 import type { RunStaging } from '../ledger/journal/staging/staging.ts';
 import { closeForWriting, openForWriting } from '../ledger/store/file/open.ts';
-import { ledgerErrorOf } from '../ledger/store/file/sqlite-errors.ts';
+import { toLedgerError } from '../ledger/store/file/sqlite-errors.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
 import { type MigrationReport, migrateLedger } from '../ledger/store/schema/migrate.ts';
@@ -132,5 +132,5 @@ export function plainSession(connection: LedgerDb): Session {
 
 /** Packs an error of the writer for the caller's thread, converting SQLite errors to ledger errors. */
 export function packWriterError(error: unknown): PackedError {
-  return packError(ledgerErrorOf(error) ?? error);
+  return packError(toLedgerError(error) ?? error);
 }

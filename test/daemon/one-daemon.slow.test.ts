@@ -117,7 +117,7 @@ test('a daemon waits for a stopping one, but not for a running one', async () =>
   const path = join(temporaryFolder(), 'data', 'ledger.db');
   const first = await lockForDaemon({ path }, systemClock, SIGNAL);
   expect((await rejection(lockForDaemon({ path }, systemClock, SIGNAL))).message).toContain(`process ${process.pid} `);
-  first?.stopping();
+  first?.announceStop();
   const next = lockForDaemon({ path }, systemClock, SIGNAL);
   // Longer than anybody waits for one that goes on.
   await new Promise((resolve) => systemClock.after(600, () => resolve(null)));
@@ -132,7 +132,7 @@ test('a stop ends the wait, and the record of a dead process does not count', as
   const path = join(temporaryFolder(), 'data', 'ledger.db');
   const first = await lockForDaemon({ path }, systemClock, SIGNAL);
   onTestFinished(() => first?.release());
-  first?.stopping();
+  first?.announceStop();
   const stop = new AbortController();
   const waiting = lockForDaemon({ path }, systemClock, stop.signal);
   stop.abort();

@@ -1,6 +1,6 @@
 /**
  * Returns `part / whole` in percent, rounded half away from zero to one decimal; null unless the whole is positive.
- * Exact for integers of any size.
+ * RowWithBigints for integers of any size.
  */
 export function percentOf(part: bigint, whole: bigint): number | null {
   if (whole <= 0n) return null;

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { alertTransitions } from '../../ledger/store/schema/alert-tables.ts';
 import type { financeAlertMessages } from '../../ledger/store/schema/finance-views.ts';
-import type { Exact, SqlRow } from '../../ledger/store/schema/rows.ts';
+import type { RowWithBigints, SqlRow } from '../../ledger/store/schema/rows.ts';
 import { tenantNameLookup } from '../../ledger/store/tenant-names.ts';
 import type { AlertRow } from './alerts.ts';
 
@@ -26,11 +26,11 @@ export interface AlertFeedback {
 }
 
 export type AlertTransition = Pick<
-  Exact<SqlRow<typeof alertTransitions>>,
+  RowWithBigints<SqlRow<typeof alertTransitions>>,
   'revision' | 'change' | 'state' | 'level' | 'at' | 'actor' | 'current_credits' | 'note'
 > & { run_id: string | null; muted_because: string | null };
 
-export type AlertMessage = Omit<Exact<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
+export type AlertMessage = Omit<RowWithBigints<typeof financeAlertMessages.$inferSelect>, 'alert_id' | 'workspace_id'>;
 
 /** A notification that is pending and not yet in a message. */
 export interface PendingMessage {

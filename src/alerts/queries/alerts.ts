@@ -4,7 +4,7 @@ import type { AlertState, RuleName } from '../../core/text/alert-words.ts';
 import { creditPricers } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import type { financeAlerts } from '../../ledger/store/schema/finance-views.ts';
-import type { Exact } from '../../ledger/store/schema/rows.ts';
+import type { RowWithBigints } from '../../ledger/store/schema/rows.ts';
 import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import { periodPhaseAt } from '../figures/period-phase.ts';
@@ -17,7 +17,7 @@ import { NEEDS_ACTION_SQL } from '../state/open-alerts.ts';
 import { parseSnapshot } from '../state/rule-snapshot.ts';
 
 /** One row of `finance_alerts`. Tenant and period are null for alerts about a workspace and for system alerts. */
-export type AlertRow = Exact<typeof financeAlerts.$inferSelect>;
+export type AlertRow = RowWithBigints<typeof financeAlerts.$inferSelect>;
 
 export interface AlertFilters {
   /** `open`: alerts that may need action, see `NEEDS_ACTION_SQL`; `all`: alerts in any state. */

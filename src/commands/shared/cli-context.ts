@@ -130,9 +130,9 @@ export class CliContext {
     try {
       return await use(context);
     } catch (error) {
-      // SQLite reports a disk that fails during a read. `ledgerErrorOf` gives that error a remedy.
-      const { ledgerErrorOf } = await import('../../ledger/store/file/sqlite-errors.ts');
-      throw ledgerErrorOf(error) ?? error;
+      // SQLite reports a disk that fails during a read. `toLedgerError` gives that error a remedy.
+      const { toLedgerError } = await import('../../ledger/store/file/sqlite-errors.ts');
+      throw toLedgerError(error) ?? error;
     } finally {
       await context.close();
     }

@@ -5,7 +5,7 @@ import { AppError } from '../../core/errors.ts';
 import type { Period } from '../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../core/process/memory.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
-import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
+import { withWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { createFileMatcher, exportFolderPrefix } from '../../reports/files/export-folder.ts';
 import { writeSheetFile } from '../../reports/files/write-sheet.ts';
@@ -35,7 +35,7 @@ export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'
 async function writeExportFile(job: ExportJob, signal: AbortSignal): Promise<{ rows: number }> {
   const { path, to } = job;
   if (to === null) return { rows: await writeRows(job) };
-  return inWorkFolder(exportFolderPrefix(path), async (folder) => {
+  return withWorkFolder(exportFolderPrefix(path), async (folder) => {
     const made = join(folder, basename(path));
     const rows = await writeRows({ ...job, path: made });
     await withBucket({ place: to, clock: systemClock, signal }, (bucket) =>

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../core/process/folder-fault.ts';
-import { removeAbandoned } from '../../ledger/store/file/work-folder.ts';
+import { removeAbandonedFolders } from '../../ledger/store/file/work-folder.ts';
 import { backupFolderPrefix, unfinishedPrefix } from '../../ledger/transfer/backup/backup.ts';
 import {
   type ExportState,
@@ -21,7 +21,7 @@ export const FOLDER_COMMANDS = {
   },
   /** Removes the unfinished files that a killed process left of a backup with this name. */
   removeUnfinishedBackup(folder: string, name: string): void {
-    removeAbandoned(backupFolderPrefix(join(folder, name)));
+    removeAbandonedFolders(backupFolderPrefix(join(folder, name)));
   },
   removeUnfinishedBackups,
   readExportState,
@@ -45,6 +45,6 @@ export function listNames(folder: string): string[] {
 export function removeUnfinishedBackups(folder: string): void {
   for (const name of listNames(folder)) {
     const prefix = unfinishedPrefix(name);
-    if (prefix !== null) removeAbandoned(join(folder, prefix));
+    if (prefix !== null) removeAbandonedFolders(join(folder, prefix));
   }
 }

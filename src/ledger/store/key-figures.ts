@@ -7,10 +7,13 @@ export interface KeyFigures {
   withdrawn: boolean;
 }
 
-/** Undefined for a tenant without a record. */
+/** Returns a tenant's figures in a period; undefined for a tenant without a record. */
 type FiguresReader = (periodKey: number, tenantKey: number) => KeyFigures | undefined;
 
-/** Returns a reader of one tenant's figures in a period. Prepared SQL, because rules read many tenants. */
+/**
+ * Returns a function that reads one tenant's figures in a period, with SQL prepared once because alert rules read many
+ * tenants.
+ */
 export const figuresReader: (connection: LedgerDb) => FiguresReader = perConnection((connection) => {
   const read = connection
     .prepare('SELECT credits_used, request_count, withdrawn FROM tenant_usage WHERE period_key = ? AND tenant_key = ?')

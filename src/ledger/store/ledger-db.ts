@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 
 /**
- * An open ledger, the database handle of every room. Sets are read with SQL, single rows with `query`, frequent queries
- * prepared.
+ * A connection to an open ledger. Code reads sets of rows with SQL and single rows with `query`, and prepares frequent
+ * queries.
  */
 export type LedgerDb = Database.Database;

@@ -60,7 +60,7 @@ export function findPeriodOf(connection: LedgerDb, workspaceId: string, period: 
   return workspace && findPeriod(connection, periodKeyOf(workspace.workspaceKey, period));
 }
 
-export function workspaceOf(connection: LedgerDb, periodKey: number): typeof workspaces.$inferSelect {
+export function workspaceOfPeriod(connection: LedgerDb, periodKey: number): typeof workspaces.$inferSelect {
   const isOwner = eq(workspaces.workspaceKey, workspaceKeyOf(periodKey));
   const found = query(connection).select().from(workspaces).where(isOwner).get();
   if (found === undefined) throw new Error(`the ledger has no workspace of the period with the key ${periodKey}`);

@@ -4,8 +4,8 @@ import { preparedSql } from './schema/drizzle.ts';
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
 /**
- * Returns an SQL condition: the manual line `m` is on the document of its period, that is, it was in force at the close
- * `seq`, or is in force now when `seq` is NULL.
+ * Returns an SQL condition: the manual line `m` is on the document of its period. It is when it was in force at the
+ * close `seq` or, if `seq` is NULL, is in force now.
  */
 export function isOnDocumentSql(seq: string): string {
   return `m.after_seq < coalesce(${seq}, ${MAX_SEQ}) AND coalesce(m.revoked_after_seq, ${MAX_SEQ}) >= coalesce(${seq}, ${MAX_SEQ})`;
@@ -15,7 +15,7 @@ export function isOnDocumentSql(seq: string): string {
  * Returns SQL for the corrections and manual lines on the document of a period: `kind`, `tenant_key`, `currency` and
  * `amount_minor`. Currency and amount are NULL for a correction without a price.
  */
-export function bookedSql(periodKey: string): string {
+export function correctionsAndLinesSql(periodKey: string): string {
   return `SELECT 'correction' AS kind, x.tenant_key, coalesce(k.currency, m.currency) AS currency, x.amount_minor
     FROM charge_corrections x LEFT JOIN rate_cards k USING (card_key) LEFT JOIN manual_lines m ON m.line_id = x.line_id
     WHERE x.booked_period_key = ${periodKey}
@@ -37,16 +37,16 @@ const selectSum = preparedSql(
   `WITH cards AS MATERIALIZED (SELECT card_key FROM rate_cards WHERE currency = :currency)
    SELECT (SELECT sum(amount_minor) FROM charges
        WHERE period_key = :key AND (:all OR card_key IN (SELECT card_key FROM cards))) AS charged,
-     (SELECT sum(amount_minor) FROM (${bookedSql(':key')}) WHERE currency = :currency) AS booked`,
+     (SELECT sum(amount_minor) FROM (${correctionsAndLinesSql(':key')}) WHERE currency = :currency) AS booked`,
   'safeIntegers',
 );
 
 /**
- * Returns a function that sums the lines of a period by currency, in the order of their codes; lines without a price
- * are left out. Reads the tables, because the views would look up each tenant. With a single currency, cards are not
- * looked up either.
+ * Returns a function that sums the amounts of a period by currency, in the order of the currency codes. Lines without a
+ * price are left out. Reads the tables, because the views would look up each tenant; with a single currency, skips the
+ * rate cards, too.
  */
-export function moneySums(connection: LedgerDb): (periodKey: number | bigint) => MoneySum[] {
+export function moneySumReader(connection: LedgerDb): (periodKey: number | bigint) => MoneySum[] {
   const currencies = selectCurrencies(connection).all() as string[];
   const sum = selectSum(connection);
   const all = currencies.length === 1 ? 1 : 0;
@@ -65,11 +65,9 @@ export interface MonthTotals {
   before: bigint;
 }
 
-/**
- * Returns the totals by currency, in the order of their codes. The previous month of a workspace has the previous key.
- */
+/** Returns the totals of a month and of the previous month by currency, in the order of the currency codes. */
 export function monthTotals(connection: LedgerDb, periodKey: number): MonthTotals[] {
-  const sumsOf = moneySums(connection);
+  const sumsOf = moneySumReader(connection);
   const [now, before] = [sumsOf(periodKey), sumsOf(periodKey - 1)];
   const of = (sums: typeof now, currency: string) => sums.find((sum) => sum.currency === currency)?.amountMinor ?? 0n;
   const currencies = [...new Set([...now, ...before].map(({ currency }) => currency))].sort();

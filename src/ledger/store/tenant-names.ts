@@ -35,7 +35,7 @@ export function tenantNameLookup(
   { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
 ): (workspaceId: string, tenantId: string) => string | null {
   const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
-  // Starts from the names, which may be empty: a ledger without names pays nothing.
+  // The query starts from `tenant_names`, so that it costs nothing in a ledger without names.
   const found = connection
     .prepare(
       `SELECT w.workspace_id, t.tenant_id, n.display_name, max(n.after_seq)
@@ -61,7 +61,10 @@ export function tenantReferences(connection: LedgerDb, workspaceId: string): Map
   return new Map(found.all(workspaceId) as [string, string][]);
 }
 
-/** Returns a lookup of display names in one workspace that queries each tenant on demand: for a few of many tenants. */
+/**
+ * Returns a lookup of display names in one workspace that queries the ledger for each tenant, which suits a caller that
+ * needs few of many tenants.
+ */
 export function tenantNameReader(connection: LedgerDb, workspaceId: string): (tenantId: string) => string | null {
   const name = latestName(connection);
   return (tenantId) => name.get({ workspaceId, tenantId })?.displayName ?? null;

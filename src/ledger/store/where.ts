@@ -1,11 +1,11 @@
 import type { PeriodWindow } from '../../core/period.ts';
 
-/** Columns and the values to match; a column with the value undefined is not filtered. */
+/** The value, values or period window that each column must match; undefined: any value. */
 export type Filters = Readonly<Record<string, string | readonly string[] | PeriodWindow | undefined>>;
 
 /**
- * Builds a WHERE clause, empty without conditions, and the values of its placeholders. Column names come from code
- * only.
+ * Builds a WHERE clause, empty without conditions, and the values of its placeholders. Column names are not escaped, so
+ * they must come from code.
  */
 export function whereClause(filters: Filters): { where: string; values: string[] } {
   const conditions: string[] = [];

@@ -14,9 +14,9 @@ import {
 import { describeSkipped, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
 import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/journal/times-ahead.ts';
-import { nearestFolder, readerFault, requireLedgerPath } from '../../ledger/store/file/ledger-path.ts';
+import { findGroupAccessFault, nearestFolder, requireLedgerPath } from '../../ledger/store/file/ledger-path.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
-import { lockHolder } from '../../ledger/store/file/write-lock.ts';
+import { describeLockHolder } from '../../ledger/store/file/write-lock.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
@@ -42,7 +42,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFind
     const remedy = hint ?? 'check ledger.path, or restore the ledger from a backup';
     return [code === 'ledger_outdated' ? warn('ledger', message, remedy) : fail('ledger', message, remedy)];
   }
-  const holder = lockHolder(path, DOCTOR_LOCK_WAIT_MS);
+  const holder = describeLockHolder(path, DOCTOR_LOCK_WAIT_MS);
   if (holder !== null) {
     const remedy = 'wait until that process ends its transaction, or stop it: until then no run can be applied';
     return [fail('ledger', `${path} is locked by ${holder}`, remedy)];
@@ -74,7 +74,7 @@ export function checkCloses({ path }: Config['ledger']): DoctorFinding[] {
 
 function checkReaders(path: string, group: string): DoctorFinding {
   try {
-    const fault = readerFault(path, group);
+    const fault = findGroupAccessFault(path, group);
     if (fault !== null) return fail('ledger', fault.message, fault.hint, 'readers');
     return ok('ledger', `the group ${group} can read it`, 'readers');
   } catch (error) {

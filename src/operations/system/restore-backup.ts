@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createSystemAlertEnder } from '../../alerts/end-alerts.ts';
-import { inWorkFolder } from '../../ledger/store/file/work-folder.ts';
+import { withWorkFolder } from '../../ledger/store/file/work-folder.ts';
 import { restoreLedger } from '../../ledger/transfer/backup/restore.ts';
 import type { Context } from '../../wiring/context.ts';
 
@@ -70,7 +70,7 @@ async function withFetched<T>(
   const { place, name } = parseBackupAddress(address, config.s3);
   const { path: ledgerPath } = config.ledger;
   mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
-  return inWorkFolder(`${ledgerPath}.downloading-`, async (folder) => {
+  return withWorkFolder(`${ledgerPath}.downloading-`, async (folder) => {
     const file = join(folder, 'backup.db');
     const source = await downloadBackup({ place, clock, signal }, name, file);
     return work(file, source);

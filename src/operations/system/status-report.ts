@@ -16,7 +16,7 @@ import {
 import { type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
-import { lockHolder } from '../../ledger/store/file/write-lock.ts';
+import { describeLockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
 import { describeOutletProblems, type OutletStatus, readOutletStatuses } from '../../outlets/outlet-status.ts';
 import type { CopyStatus } from '../../publish/copy-status.ts';
@@ -66,7 +66,7 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ledgerAlerts);
   const { path } = context.config.ledger;
   return {
-    ledger: { path, ledger_id: ledgerId(connection), locked_by: lockHolder(path, STATUS_LOCK_WAIT_MS) },
+    ledger: { path, ledger_id: ledgerId(connection), locked_by: describeLockHolder(path, STATUS_LOCK_WAIT_MS) },
     workspaces,
     openAlerts,
     outbox,

@@ -86,7 +86,7 @@ function plainValue(value: unknown): SheetValue {
 }
 
 /**
- * Formats an integer with thousands separators, equally in every locale: `1,234,567`. Exact for any bigint. Throws
+ * Formats an integer with thousands separators, equally in every locale: `1,234,567`. RowWithBigints for any bigint. Throws
  * RangeError for a fraction: credits and counts never have one.
  */
 export function formatInteger(value: number | bigint): string {
@@ -98,7 +98,7 @@ export function formatSigned(value: bigint): string {
   return value > 0n ? `+${formatInteger(value)}` : formatInteger(value);
 }
 
-/** Adds thousands separators to a plain decimal for people, such as the amount `-1,234.50`. Exact. */
+/** Adds thousands separators to a plain decimal for people, such as the amount `-1,234.50`. RowWithBigints. */
 export function formatDecimal(plain: string): string {
   const point = plain.indexOf('.');
   return point < 0 ? withThousands(plain) : `${withThousands(plain.slice(0, point))}${plain.slice(point)}`;

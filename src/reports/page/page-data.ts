@@ -7,7 +7,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { periodEvents } from '../../ledger/store/schema/billing-tables.ts';
 import { eq, query } from '../../ledger/store/schema/drizzle.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
-import { moneySums } from '../../ledger/store/sum-money.ts';
+import { moneySumReader } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { recordedUsage } from '../queries/usage.ts';
@@ -176,7 +176,7 @@ export function readPageData(
 }
 
 function moneyByMonth(connection: LedgerDb, months: readonly (WorkspaceMonthRow | null)[]): PageData['money'] {
-  const sumsOf = moneySums(connection);
+  const sumsOf = moneySumReader(connection);
   const sums = months.map((month) => (month === null ? [] : sumsOf(month.period_key)));
   const currencies = [...new Set(sums.flat().map(({ currency }) => currency))].sort();
   return currencies.map((currency) => {

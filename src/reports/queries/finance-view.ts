@@ -1,6 +1,6 @@
 import { AppError, UsageError } from '../../core/errors.ts';
 import type { Period, PeriodWindow } from '../../core/period.ts';
-import { columnsOf, schemaObjects } from '../../ledger/store/file/schema-objects.ts';
+import { columnsOf, listSchemaObjects } from '../../ledger/store/file/schema-objects.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type Filters, whereClause } from '../../ledger/store/where.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
@@ -62,7 +62,9 @@ export interface ViewFilters {
 }
 
 export function financeViews(connection: LedgerDb): string[] {
-  const views = schemaObjects(connection).filter(({ type, name }) => type === 'view' && name.startsWith('finance_'));
+  const views = listSchemaObjects(connection).filter(
+    ({ type, name }) => type === 'view' && name.startsWith('finance_'),
+  );
   return views.map(({ name }) => name).sort();
 }
 

@@ -1,7 +1,7 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
-import { findPeriod, tenantIdOf, workspaceOf } from '../../ledger/store/subjects.ts';
-import { bookedSql } from '../../ledger/store/sum-money.ts';
+import { findPeriod, tenantIdOf, workspaceOfPeriod } from '../../ledger/store/subjects.ts';
+import { correctionsAndLinesSql } from '../../ledger/store/sum-money.ts';
 
 /**
  * The reason why a tenant's amount differs from the previous month: `usage` (other credits), `card` (another card),
@@ -48,7 +48,7 @@ export function largestChanges(connection: LedgerDb, periodKey: number, limit: n
 export function explainChange(connection: LedgerDb, { periodKey, tenantKey, ...amounts }: ChangedAmount): TenantChange {
   const [now, before] = [readSide(connection, periodKey, tenantKey), readSide(connection, periodKey - 1, tenantKey)];
   return {
-    workspaceId: workspaceOf(connection, periodKey).workspaceId,
+    workspaceId: workspaceOfPeriod(connection, periodKey).workspaceId,
     tenantId: tenantIdOf(connection, Number(tenantKey)),
     ...amounts,
     credits: now.credits,
@@ -70,8 +70,8 @@ const selectChanges = preparedSql(
        FROM (
          SELECT tenant_key, currency, amount_minor AS now, 0 AS before FROM (${chargedSql(':now')})
          UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${chargedSql(':before')})
-         UNION ALL SELECT tenant_key, currency, amount_minor, 0 FROM (${bookedSql(':now')})
-         UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${bookedSql(':before')}))
+         UNION ALL SELECT tenant_key, currency, amount_minor, 0 FROM (${correctionsAndLinesSql(':now')})
+         UNION ALL SELECT tenant_key, currency, 0, amount_minor FROM (${correctionsAndLinesSql(':before')}))
        WHERE currency IS NOT NULL GROUP BY tenant_key, currency)
      WHERE now <> before)
    WHERE place <= :limit ORDER BY currency, place`,
@@ -79,7 +79,7 @@ const selectChanges = preparedSql(
 );
 
 const booked = (kind: string): string =>
-  `SELECT coalesce(sum(amount_minor), 0) FROM (${bookedSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
+  `SELECT coalesce(sum(amount_minor), 0) FROM (${correctionsAndLinesSql(':periodKey')}) WHERE tenant_key = :tenantKey AND kind = '${kind}'`;
 const selectSide = preparedSql(
   `SELECT coalesce(CASE WHEN p.closed_seq IS NULL
        THEN (SELECT u.credits_used FROM tenant_usage u WHERE u.period_key = p.period_key AND u.tenant_key = :tenantKey)

@@ -11,7 +11,7 @@ import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
 import { periodKeyOf } from '../../ledger/store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../ledger/store/subjects.ts';
-import { bookedSql, type MonthTotals, monthTotals } from '../../ledger/store/sum-money.ts';
+import { correctionsAndLinesSql, type MonthTotals, monthTotals } from '../../ledger/store/sum-money.ts';
 import { sumUsage } from '../../ledger/store/sum-usage.ts';
 import { keptByMonth, monthStates } from './kept-months.ts';
 import { type ChangedAmount, explainChange, largestChanges } from './month-changes.ts';
@@ -196,7 +196,7 @@ const selectCorrected = preparedSql(
   'pluck',
 );
 const selectCorrections = preparedSql(
-  `SELECT currency, sum(amount_minor) AS minor FROM (${bookedSql(':periodKey')})
+  `SELECT currency, sum(amount_minor) AS minor FROM (${correctionsAndLinesSql(':periodKey')})
    WHERE kind = 'correction' AND amount_minor IS NOT NULL GROUP BY currency ORDER BY currency`,
   'safeIntegers',
 );

@@ -3,7 +3,7 @@ import type { Period } from '../../core/period.ts';
 import { forecastMonth, type MonthForecast } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
-import { type MoneySum, moneySums } from '../../ledger/store/sum-money.ts';
+import { type MoneySum, moneySumReader } from '../../ledger/store/sum-money.ts';
 import { sumUsage, type UsageSum } from '../../ledger/store/sum-usage.ts';
 import { type KeptMonth, keptByMonth, monthStates } from './kept-months.ts';
 
@@ -56,7 +56,7 @@ function* workspaceMonths(
   period: Period,
   stateOf: ReturnType<typeof monthStates>,
 ): Generator<WorkspaceMonthTotals> {
-  const sumsOf = once(() => moneySums(connection));
+  const sumsOf = once(() => moneySumReader(connection));
   const months = monthsNamed(connection).all(period) as StoredMonth[];
   for (const month of months) {
     const { workspaceId, periodKey, closedSeq, asOf } = month;

@@ -2,7 +2,7 @@ import { nearest } from '../../core/text/closest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, asc, count, eq, gte, query } from '../../ledger/store/schema/drizzle.ts';
 import type { financeHistory } from '../../ledger/store/schema/finance-views.ts';
-import type { Exact } from '../../ledger/store/schema/rows.ts';
+import type { RowWithBigints } from '../../ledger/store/schema/rows.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { tenantNameReader } from '../../ledger/store/tenant-names.ts';
 import { whereClause } from '../../ledger/store/where.ts';
@@ -180,7 +180,7 @@ function someNames(connection: LedgerDb, workspaceId: string | undefined): Tenan
 }
 
 /** One row of `finance_history` for a given workspace and tenant. */
-export type TenantEntry = Omit<Exact<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;
+export type TenantEntry = Omit<RowWithBigints<typeof financeHistory.$inferSelect>, 'workspace_id' | 'tenant_id'>;
 
 export const TENANT_ENTRY_COLUMNS: readonly Column<TenantEntry>[] = [
   { name: 'entry_id', kind: 'count', header: 'Entry' },

@@ -2,7 +2,7 @@ import type { Period, PeriodWindow } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { and, asc, eq, query } from '../../ledger/store/schema/drizzle.ts';
 import type { financeUsage } from '../../ledger/store/schema/finance-views.ts';
-import type { Exact } from '../../ledger/store/schema/rows.ts';
+import type { RowWithBigints } from '../../ledger/store/schema/rows.ts';
 import { usageEntries } from '../../ledger/store/schema/run-tables.ts';
 import { tenants, workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 import { findPeriodOf } from '../../ledger/store/subjects.ts';
@@ -41,7 +41,7 @@ const USAGE_SQL = `workspace_id, tenant_id, period, period_start, period_end, cr
 const NAME_SQL = `(SELECT n.display_name FROM workspaces w JOIN tenants t USING (workspace_key) JOIN tenant_names n USING (tenant_key)
   WHERE w.workspace_id = u.workspace_id AND t.tenant_id = u.tenant_id ORDER BY n.after_seq DESC LIMIT 1)`;
 
-type StoredUsage = Exact<typeof financeUsage.$inferSelect>;
+type StoredUsage = RowWithBigints<typeof financeUsage.$inferSelect>;
 
 type NamedUsage = StoredUsage & Pick<UsageRow, 'display_name'>;
 

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../../src/core/durations.ts';
 import type { PeriodicTask } from '../../../src/core/periodic-task.ts';
 import { removeUnfinishedBackups } from '../../../src/daemon/folders/folder-commands.ts';
-import { inWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
+import { withWorkFolder } from '../../../src/ledger/store/file/work-folder.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { prepareBackup, type ScheduledBackup } from './scheduled-backup.ts';
@@ -139,7 +139,7 @@ test('rotation removes the remains of a killed backup, but not a backup in progr
   writeFileSync(join(folder, newest), '');
   mkdirSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123'));
   writeFileSync(join(folder, 'ledger-20260318T020000Z.db.part-AbC123', 'ledger.db'), '');
-  await inWorkFolder(join(folder, 'ledger-20260320T020000Z.db.part-'), async (underWay) => {
+  await withWorkFolder(join(folder, 'ledger-20260320T020000Z.db.part-'), async (underWay) => {
     removeUnfinishedBackups(folder);
     expect(readdirSync(folder)).toEqual([basename(underWay), newest].sort());
   });

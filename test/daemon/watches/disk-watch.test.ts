@@ -4,7 +4,7 @@ import { composeEmergency, type EmergencyMessage } from '../../../src/alerts/out
 import { toRoutes } from '../../../src/alerts/pipeline/route.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startDiskWatch, UnrecordedFault } from '../../../src/daemon/watches/disk-watch.ts';
-import { ledgerErrorOf } from '../../../src/ledger/store/file/sqlite-errors.ts';
+import { toLedgerError } from '../../../src/ledger/store/file/sqlite-errors.ts';
 import { DISK_FAULT_CODES } from '../../../src/writer/writer.ts';
 import { answerWaiting, messages, pendingNotifications } from '../../support/messages.ts';
 import { openLedger } from '../../support/open-ledger.ts';
@@ -107,7 +107,7 @@ test('an unwritable ledger causes one emergency notification per channel, record
         fault = null;
         return true;
       } catch (error) {
-        if (!DISK_FAULT_CODES.includes(ledgerErrorOf(error)?.code ?? '')) throw error;
+        if (!DISK_FAULT_CODES.includes(toLedgerError(error)?.code ?? '')) throw error;
         fault = 'database or disk is full';
         return false;
       }

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
+import { registerRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
 import { HistoryPlayer } from './history-player.ts';
@@ -29,7 +29,7 @@ test('after every step of any history, all views, the chain and past states matc
   await fc.assert(
     fc.asyncProperty(histories(STEPS, { setBacks: true }), async (steps) => {
       const connection = new Database(image);
-      addRowDigest(connection);
+      registerRowDigest(connection);
       connection.pragma('foreign_keys = ON');
       try {
         await play(connection, steps, met);

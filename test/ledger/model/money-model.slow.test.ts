@@ -10,10 +10,10 @@ import { chargeReopened, commitClose } from '../../../src/ledger/journal/charges
 import { addLine, revokeLine } from '../../../src/ledger/journal/charges/manual-lines.ts';
 import { billedTenants } from '../../../src/ledger/journal/charges/read-billed.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
-import { addRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
+import { registerRowDigest } from '../../../src/ledger/store/file/row-digest.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../../src/ledger/store/schema/migrate.ts';
-import { moneySums } from '../../../src/ledger/store/sum-money.ts';
+import { moneySumReader } from '../../../src/ledger/store/sum-money.ts';
 import { publish } from '../../support/open-ledger.ts';
 import { NOON } from '../../support/time/test-clock.ts';
 import { cards } from './draw-cards.ts';
@@ -104,7 +104,7 @@ test('after any history, all documents about a tenant and month sum to the amoun
   await fc.assert(
     fc.asyncProperty(history, async (steps) => {
       const connection = new Database(image);
-      addRowDigest(connection);
+      registerRowDigest(connection);
       connection.pragma('foreign_keys = ON');
       try {
         await play(connection, steps, met);
@@ -316,7 +316,7 @@ function compareSums(connection: LedgerDb, places: readonly { period: string; pe
     byTenant.delete(place);
   }
   expect([...byTenant.keys()]).toEqual([]);
-  const sumsOf = moneySums(connection);
+  const sumsOf = moneySumReader(connection);
   for (const { period, periodKey } of places) {
     for (const { currency, amountMinor } of sumsOf(periodKey)) {
       expect([period, currency, amountMinor]).toEqual([period, currency, byMonth.get([period, currency].join()) ?? 0n]);

@@ -1,14 +1,14 @@
 import { minorDigits } from '../../../core/money.ts';
 import { oncePerKey } from '../../../core/one-at-a-time.ts';
 import type { Severity } from '../../../core/text/alert-words.ts';
-import { moneySums } from '../../../ledger/store/sum-money.ts';
+import { moneySumReader } from '../../../ledger/store/sum-money.ts';
 import type { UsageForecast } from '../../forecast/forecast.ts';
 import { holds, type Judgement } from '../judgement.ts';
 import { perRun, type RuleContext } from './rule-context.ts';
 
 /** Totals of months by currency, in minor units. */
 const moneyOfMonths = perRun(({ connection }: RuleContext) => {
-  const sumsOf = moneySums(connection);
+  const sumsOf = moneySumReader(connection);
   return {
     of: oncePerKey((periodKey: number) => new Map(sumsOf(periodKey).map((sum) => [sum.currency, sum.amountMinor]))),
   };

@@ -23,7 +23,7 @@ import { folderFault } from '../../../core/process/folder-fault.ts';
 import { randomId } from '../../../core/randomness.ts';
 import { linkAt } from '../../journal/chain.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
-import { hardLinkTo } from '../../store/file/ledger-file.ts';
+import { createHardLink } from '../../store/file/ledger-file.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
@@ -139,7 +139,8 @@ function makeKey(keyFile: string): void {
   try {
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
     writeFileSync(part, pem, { flag: 'wx', mode: 0o600, flush: true });
-    if (!hardLinkTo(part, keyFile, () => new Error('another process has created the key'))) renameSync(part, keyFile);
+    if (!createHardLink(part, keyFile, () => new Error('another process has created the key')))
+      renameSync(part, keyFile);
   } catch (error) {
     if (!existsSync(keyFile)) throw error;
   } finally {

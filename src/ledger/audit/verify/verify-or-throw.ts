@@ -1,4 +1,4 @@
-import { isDamage } from '../../store/file/ledger-file.ts';
+import { isDamagedFileError } from '../../store/file/ledger-file.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type VerifyReport, verifyLedger } from './verify.ts';
@@ -22,7 +22,7 @@ export function verifyOrThrow(connection: LedgerDb, suspect: SuspectFile): Verif
 
 /** Converts an SQLite error about a damaged file into `backup_faulty`; returns any other error unchanged. */
 export function faultOf(error: unknown, suspect: SuspectFile): unknown {
-  return isDamage(error) ? suspectFileError(suspect, error.message, error) : error;
+  return isDamagedFileError(error) ? suspectFileError(suspect, error.message, error) : error;
 }
 
 function suspectFileError({ what, hint }: SuspectFile, fault: string, cause?: unknown): LedgerError {

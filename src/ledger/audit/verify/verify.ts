@@ -3,9 +3,9 @@ import { messageOf } from '../../../core/errors.ts';
 import { isPeriod, periodBounds } from '../../../core/period.ts';
 import { keptFromRun } from '../../journal/runs/prune-runs.ts';
 import { rowDigest } from '../../store/file/row-digest.ts';
-import { countRows, schemaObjects } from '../../store/file/schema-objects.ts';
+import { countRows, listSchemaObjects } from '../../store/file/schema-objects.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
-import { type GuardedTable, guardedColumnsSql, guardedTables, ofRow } from '../../store/schema/guards.ts';
+import { bindToRow, type GuardedTable, guardedColumnsSql, guardedTables } from '../../store/schema/guards.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { migrateInMemory } from '../../store/schema/migrate.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
@@ -288,11 +288,11 @@ function unexpectedAlerts(connection: LedgerDb): string[] {
 
 function* unexpectedRows(connection: LedgerDb, guarded: GuardedTable): Generator<string, void> {
   const { table, key, label } = guarded;
-  const rowKey = ofRow(key, table);
+  const rowKey = bindToRow(key, table);
   const lastChange = `SELECT %, max(change_seq) FROM row_changes WHERE table_name = '${table}' GROUP BY row_key`;
   const rows = connection
     .prepare(
-      `SELECT ${ofRow(label, table)}, ${guardedColumnsSql(guarded, table)}, c.row_digest
+      `SELECT ${bindToRow(label, table)}, ${guardedColumnsSql(guarded, table)}, c.row_digest
        FROM ${table} LEFT JOIN (${lastChange.replace('%', 'row_key, row_digest')}) c
          ON c.row_key = CAST(${rowKey} AS TEXT)`,
     )
@@ -349,6 +349,6 @@ function expectedSchema(): Map<string, string | null> {
 }
 
 function readSchema(connection: LedgerDb): Map<string, string | null> {
-  const objects = schemaObjects(connection).filter(({ type }) => type !== 'index');
+  const objects = listSchemaObjects(connection).filter(({ type }) => type !== 'index');
   return new Map(objects.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
 }

@@ -9,7 +9,7 @@ import { asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { usageEntries } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
-import { findPeriod, highest, workspaceOf } from '../../store/subjects.ts';
+import { findPeriod, highest, workspaceOfPeriod } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
 import { type CardSource, cardsInForce, hasCards, refuseUnclear, replaceCards, type StoredCard } from './card-store.ts';
 import { correctByRun } from './corrections.ts';
@@ -73,7 +73,7 @@ export function chargeOpenPeriods(connection: LedgerDb): PricedPeriod[] {
   const found = open.orderBy(asc(periods.periodKey)).all();
   return found.map(({ periodKey, period }) => {
     chargePeriod(connection, periodKey);
-    return { workspaceId: workspaceOf(connection, periodKey).workspaceId, period };
+    return { workspaceId: workspaceOfPeriod(connection, periodKey).workspaceId, period };
   });
 }
 
@@ -82,7 +82,7 @@ export function chargePeriod(connection: LedgerDb, periodKey: number): void {
   const db = query(connection);
   db.delete(charges).where(eq(charges.periodKey, periodKey)).run();
   db.delete(chargeLines).where(eq(chargeLines.periodKey, periodKey)).run();
-  const { workspaceId } = workspaceOf(connection, periodKey);
+  const { workspaceId } = workspaceOfPeriod(connection, periodKey);
   const pricer = new PeriodPricer(cardsInForce(connection), workspaceId, periodOfKey(periodKey));
   if (writeFlatCharges(connection, periodKey, pricer)) return;
   const writer = new ChargeWriter(connection);
@@ -94,7 +94,7 @@ export function chargePeriod(connection: LedgerDb, periodKey: number): void {
 function costAllPeriods(connection: LedgerDb): void {
   query(connection).delete(costs).run();
   for (const { periodKey } of query(connection).select().from(periods).orderBy(asc(periods.periodKey)).all()) {
-    const book = new CostBook(connection, workspaceOf(connection, periodKey).workspaceId);
+    const book = new CostBook(connection, workspaceOfPeriod(connection, periodKey).workspaceId);
     eachUsage(connection, periodKey, (key) => book.write(key));
   }
 }

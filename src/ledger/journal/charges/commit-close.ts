@@ -6,7 +6,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { letterheads } from '../../store/schema/billing-tables.ts';
 import { query } from '../../store/schema/drizzle.ts';
 import { periodOfKey } from '../../store/schema/keys.ts';
-import { workspaceOf } from '../../store/subjects.ts';
+import { workspaceOfPeriod } from '../../store/subjects.ts';
 import type { Commitment, PeriodAtEvent } from '../close/close-period.ts';
 import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
@@ -15,7 +15,7 @@ import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts
 import { assignNumbers } from './statement-numbers.ts';
 
 export function buildTree(connection: LedgerDb, place: PeriodPlace, salt: string): CommitTree {
-  const { workspaceId } = workspaceOf(connection, place.periodKey);
+  const { workspaceId } = workspaceOfPeriod(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);
   const tree = new CommitTree(salt);
   tree.addPeriod({ workspaceId, period, certificate: certificateOf(connection, place) });

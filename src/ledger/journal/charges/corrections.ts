@@ -12,7 +12,7 @@ import {
 import { and, asc, eq, isNull, placeholders, prepared, query, sql } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
-import { findPeriod, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
+import { findPeriod, tenantIdOf, workspaceOfPeriod } from '../../store/subjects.ts';
 import { bookingPeriodKey } from '../close/adjustments.ts';
 import type { PeriodAtEvent } from '../close/close-period.ts';
 import { cardsAt, type StoredCard } from './card-store.ts';
@@ -121,7 +121,7 @@ export class ChargeBook {
     const closedSeq = findPeriod(this.#connection, periodKey)?.closedSeq ?? null;
     if (closedSeq === null) return null;
     const cards = cardsAt(this.#connection, closedSeq);
-    const { workspaceId } = workspaceOf(this.#connection, periodKey);
+    const { workspaceId } = workspaceOfPeriod(this.#connection, periodKey);
     const pricer = new PeriodPricer(cards, workspaceId, periodOfKey(periodKey));
     return { cards: new Map(cards.map((card) => [card.cardKey, card])), pricer };
   }

@@ -5,7 +5,7 @@ import { once, oncePerKey } from '../../../core/one-at-a-time.ts';
 import { type Period, periodEndMs, periodStartMs } from '../../../core/period.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
-import { bookedSql } from '../../store/sum-money.ts';
+import { correctionsAndLinesSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
 /** Prices credits and requests of a tenant in a period, in minor units; returns null when no card prices it. */
@@ -154,7 +154,9 @@ export function forecastMonth(
     credits += forecast.credits;
     if (forecast.price !== null) money.add(forecast.price);
   }
-  const booked = connection.prepare(`SELECT currency, amount_minor AS amountMinor FROM (${bookedSql(':periodKey')})`);
+  const booked = connection.prepare(
+    `SELECT currency, amount_minor AS amountMinor FROM (${correctionsAndLinesSql(':periodKey')})`,
+  );
   for (const one of booked.safeIntegers().all({ periodKey })) money.add(one as Parameters<MoneySums['add']>[0]);
   return { credits, money: money.money };
 }

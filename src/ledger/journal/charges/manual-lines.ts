@@ -6,7 +6,14 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type CorrectionCause, chargeCorrections, manualLines } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
-import { ensurePeriod, findPeriod, findTenant, findWorkspace, tenantIdOf, workspaceOf } from '../../store/subjects.ts';
+import {
+  ensurePeriod,
+  findPeriod,
+  findTenant,
+  findWorkspace,
+  tenantIdOf,
+  workspaceOfPeriod,
+} from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
 import { addQuietPeriod, bookingPeriodKey } from '../close/adjustments.ts';
 import { requireNotRetired } from '../retired-workspaces.ts';
@@ -150,7 +157,7 @@ function recordLine(
 ): LineChange {
   const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
   const bookedPeriod = correctLine(connection, line, cause);
-  const { workspaceKey, workspaceId } = workspaceOf(connection, periodKey);
+  const { workspaceKey, workspaceId } = workspaceOfPeriod(connection, periodKey);
   return {
     ...appendAct(connection, { workspaceId, workspaceKey, action: 'line', ...act }),
     lineId,

@@ -18,17 +18,17 @@ const DAEMON_STOP_TIMEOUT_MS = 22_000;
 
 /** The configuration a daemon is running with. */
 export interface ConfigurationStatus {
-  /** Number of times the daemon has tried to read it since it started. */
+  /** Number of times the daemon has tried to read the configuration file since it started. */
   reads: number;
   /** When the active configuration was read, an ISO time. */
   readAt: string;
-  /** Why the latest configuration was rejected; null when it is active. */
+  /** When and why the latest configuration was rejected; null when the latest one is active. */
   refused: { at: string; faults: readonly ConfigFault[] } | null;
   /** Changed settings that take effect only after a restart. */
   needsRestart: readonly string[];
 }
 
-/** The process that holds the daemon lock, as it describes itself in the notice file. */
+/** The process that holds the daemon lock, as that process describes itself in the notice file. */
 export interface DaemonNotice extends ProcessIdentity {
   since: string;
   stopping: boolean;
@@ -79,14 +79,16 @@ export class DaemonLock {
     return this.#configuration;
   }
 
-  /** Publishes the outcome of a configuration read to `status` and `reload`. */
+  /**
+   * Writes the outcome of a configuration read into the notice file, where the commands `status` and `reload` read it.
+   */
   publishConfiguration(notice: ConfigurationStatus): void {
     this.#configuration = notice;
     if (this.#held.open) this.#writeNotice();
   }
 
   /** Makes the next daemon wait until this one has stopped, instead of failing. */
-  stopping(): void {
+  announceStop(): void {
     this.#stopping = true;
     if (this.#held.open) this.#writeNotice();
   }
@@ -107,12 +109,13 @@ export class DaemonLock {
       writeFileSync(`${this.#noticePath}.new`, JSON.stringify(holder), { mode: 0o600 });
       renameSync(`${this.#noticePath}.new`, this.#noticePath);
     } catch {
-      // A full disk must not stop a daemon from taking the lock: the next daemon then reports "another process".
+      // A full disk must not stop a daemon from taking the lock. Without a notice, the next daemon can only report
+      // "another process".
     }
   }
 }
 
-/** Returns the path of the notice file. It is separate because a locked file cannot be read. */
+/** Returns the path of the notice file. It is not the lock file, because a locked file cannot be read. */
 function noticePathOf(ledgerPath: string): string {
   return `${ledgerPath}.daemon.json`;
 }
@@ -121,7 +124,7 @@ function noticePathOf(ledgerPath: string): string {
 export function findRunningDaemon(ledgerPath: string): DaemonNotice | null {
   try {
     const holder = JSON.parse(readFileSync(noticePathOf(ledgerPath), 'utf8')) as DaemonNotice;
-    // A process in another container cannot be checked from here, so it is assumed to run.
+    // A process in another container cannot be checked from here, so it counts as running.
     const mayRun = holder.host !== thisProcess().host || isStillRunning(holder.pid, holder.start);
     return mayRun ? holder : null;
   } catch {
@@ -132,7 +135,7 @@ export function findRunningDaemon(ledgerPath: string): DaemonNotice | null {
 function daemonRunningError(ledgerPath: string, holder: DaemonNotice | null): LedgerError {
   if (holder === null) {
     return new LedgerError('daemon_running', `another process is running as the daemon of ${ledgerPath}`, {
-      hint: 'stop it first, or give this daemon another ledger.path',
+      hint: 'stop that process first, or give this daemon another ledger.path',
     });
   }
   const { host, pid, since } = holder;
@@ -141,7 +144,7 @@ function daemonRunningError(ledgerPath: string, holder: DaemonNotice | null): Le
     'daemon_running',
     `process ${pid}${where} has been the daemon of ${ledgerPath} since ${since}`,
     {
-      hint: `stop that one first (\`npx pm2 stop usage-ledger\`, or \`kill ${pid}\`), or give this daemon another ledger.path`,
+      hint: `stop that process first (\`npx pm2 stop usage-ledger\`, or \`kill ${pid}\`), or give this daemon another ledger.path`,
     },
   );
 }

@@ -8,8 +8,8 @@ import { LedgerError } from './sqlite-errors.ts';
 /** Pages copied between two checks of the abort signal: 8 MiB. */
 const PAGES_PER_STEP = 2048;
 /** Suffixes of the files that SQLite keeps next to a database that is in use, or was not closed. */
-export const SIDECARS = ['-wal', '-journal', '-shm'] as const;
-/** Error codes of `link` on file systems without hard links. */
+export const SIDECAR_SUFFIXES = ['-wal', '-journal', '-shm'] as const;
+/** Error codes with which `link` fails on file systems without hard links. */
 const NO_HARD_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 /**
@@ -31,18 +31,18 @@ export async function copyLedger(source: LedgerDb, copy: string, signal: AbortSi
   } finally {
     if (source.inTransaction) source.exec('ROLLBACK');
   }
-  // The copied pages are marked as WAL, and such a file cannot be opened where no -shm file can be created next to it.
+  // The copy is still in WAL mode, and a WAL database cannot be opened in a folder where no -shm file can be created.
   const connection = new Database(copy);
   try {
     connection.pragma('journal_mode = DELETE');
   } finally {
     connection.close();
   }
-  syncPath(copy);
+  flushToDisk(copy);
 }
 
-/** Reports whether SQLite found the file damaged, or not a database at all. */
-export function isDamage(error: unknown): error is Error {
+/** Reports whether an error says that a file is damaged, or is not an SQLite database. */
+export function isDamagedFileError(error: unknown): error is Error {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
 }
 
@@ -50,7 +50,7 @@ export function isDamage(error: unknown): error is Error {
 export function toBackupError(error: unknown, failed: string): unknown {
   if (error instanceof AppError || !(error instanceof Error) || !('code' in error)) return error;
   return new LedgerError('backup_failed', `${failed}: ${error.message}`, {
-    hint: 'check the free space and the write permission there; no partial file was kept',
+    hint: 'check the free space and the write permission of its folder; no partial file was kept',
     cause: error,
   });
 }
@@ -58,7 +58,9 @@ export function toBackupError(error: unknown, failed: string): unknown {
 /** Reports whether a path leads to the ledger or to one of its SQLite sidecar files. */
 export function isLedgerFile(path: string, ledgerPath: string): boolean {
   const ledger = realPath(ledgerPath);
-  return ['', ...SIDECARS].some((suffix) => realPath(path) === `${ledger}${suffix}`) || isSameFile(path, ledgerPath);
+  return (
+    ['', ...SIDECAR_SUFFIXES].some((suffix) => realPath(path) === `${ledger}${suffix}`) || isSameFile(path, ledgerPath)
+  );
 }
 
 /** Reports whether two paths name the same file; false when one of them does not exist. */
@@ -74,10 +76,10 @@ function realPath(path: string): string {
 }
 
 /**
- * Gives a file a second name; returns false where the file system has no hard links. Throws `taken()` when the name is
- * in use: a file is never replaced.
+ * Gives a file a second name; returns false when the file system has no hard links. Throws the error of `taken` when
+ * the name is in use, because an existing file is never replaced.
  */
-export function hardLinkTo(file: string, name: string, taken: () => Error): boolean {
+export function createHardLink(file: string, name: string, taken: () => Error): boolean {
   try {
     linkSync(file, name);
     return true;
@@ -89,8 +91,8 @@ export function hardLinkTo(file: string, name: string, taken: () => Error): bool
   }
 }
 
-/** Flushes a file, or the names in a folder, to disk. */
-export function syncPath(path: string): void {
+/** Flushes a file, or the list of names in a folder, to disk. */
+export function flushToDisk(path: string): void {
   const handle = openSync(path, 'r');
   try {
     fsyncSync(handle);

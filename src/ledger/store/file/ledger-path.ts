@@ -2,12 +2,12 @@ import { accessSync, chmodSync, chownSync, constants, existsSync, lstatSync, rea
 import { dirname } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import { groupId, requireSafePlace } from '../../../core/process/safe-place.ts';
-import { SIDECARS } from './ledger-file.ts';
+import { SIDECAR_SUFFIXES } from './ledger-file.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
 /**
  * Throws when no ledger can be written at `path`, or when other users could plant files there. Creates nothing, so that
- * opening the ledger and only checking it share the same rules. Throws LedgerError `ledger_link_broken`,
+ * a check of the configuration applies the same rules as opening the ledger. Throws LedgerError `ledger_link_broken`,
  * `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
  */
 export function requireLedgerPath(path: string, readerGroup?: string): void {
@@ -26,8 +26,8 @@ export function requireLedgerPath(path: string, readerGroup?: string): void {
 }
 
 /**
- * Throws for a link to a missing file, such as one on a disk that is not mounted: a new ledger there would hide the
- * intended one.
+ * Throws when the path is a symbolic link to a missing file, such as one on a disk that is not mounted. A ledger
+ * created through that link would hide the real one.
  */
 export function refuseDanglingLink(path: string): void {
   if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
@@ -36,7 +36,7 @@ export function refuseDanglingLink(path: string): void {
   });
 }
 
-/** Returns the folder of a file, or its deepest ancestor that exists. */
+/** Returns the folder of a file or, when that is missing, the deepest folder above it that exists. */
 export function nearestFolder(path: string): string {
   let folder = dirname(path);
   while (!existsSync(folder)) folder = dirname(folder);
@@ -55,14 +55,15 @@ function requireWritable(place: string): void {
 }
 
 /**
- * Set-group-id and rwxr-x: files that SQLite creates in the folder belong to the group, which cannot create any itself.
+ * Mode bits set-group-id and r-x for the group: files that SQLite creates in the folder belong to the group, and the
+ * group's members can create none.
  */
 const SHARED_FOLDER = 0o2050;
 const SHARED_FILE = 0o640;
 const WRITABLE_BY_OTHERS = 0o022;
 const NULL_IF_MISSING = { throwIfNoEntry: false } as const;
 
-/** The reason why members of a group cannot read the ledger, and the remedy. */
+/** Why members of a group cannot read the ledger, and what to do about it. */
 interface GroupAccessFault {
   message: string;
   hint: string;
@@ -70,7 +71,7 @@ interface GroupAccessFault {
 
 /**
  * Gives the ledger's folder and files to a group whose members may read them; files that SQLite creates later inherit
- * it. Throws LedgerError `reader_group` when the group does not exist, or this user may not give files to it.
+ * the group. Throws LedgerError `reader_group` when the group does not exist, or this user may not give files to it.
  */
 export function shareWithGroup(path: string, group: string): void {
   const gid = gidOf(group);
@@ -80,7 +81,7 @@ export function shareWithGroup(path: string, group: string): void {
   for (const file of filesOf(path)) share(file, gid, SHARED_FILE, group);
 }
 
-/** Throws the errors of `shareWithGroup` without changing anything. */
+/** Throws the errors that `shareWithGroup` would throw, and changes nothing. */
 function requireGroup(path: string, group: string): void {
   const gid = gidOf(group);
   const foreign = [dirname(path), ...filesOf(path)].find((place) => statSync(place, NULL_IF_MISSING)?.gid !== gid);
@@ -89,14 +90,14 @@ function requireGroup(path: string, group: string): void {
   throw cannotShare(foreign, group, 'this user is not a member');
 }
 
-/** Returns the reason why the group cannot read the ledger at present; null when it can. */
-export function readerFault(path: string, group: string): GroupAccessFault | null {
+/** Returns why the group cannot read the ledger at present; null when the group can. */
+export function findGroupAccessFault(path: string, group: string): GroupAccessFault | null {
   const gid = gidOf(group);
   const unreadable = [dirname(path), ...filesOf(path)].find((place) => !hasGroupPermission(place, gid, 4));
   if (unreadable !== undefined) {
     return {
       message: `the group ${group} cannot read ${unreadable}`,
-      hint: 'restart the daemon, or run `usage-ledger migrate`, to grant it access',
+      hint: 'restart the daemon, or run `usage-ledger migrate`, to give the group access',
     };
   }
   const barred = foldersAbove(path).find((folder) => !hasGroupPermission(folder, gid, 1));
@@ -108,7 +109,7 @@ export function readerFault(path: string, group: string): GroupAccessFault | nul
 }
 
 function filesOf(path: string): string[] {
-  return ['', ...SIDECARS].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file));
+  return ['', ...SIDECAR_SUFFIXES].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file));
 }
 
 /** Lists the ledger's own folder and its ancestors, up to the root. */
@@ -117,7 +118,10 @@ function foldersAbove(path: string): string[] {
   return folder === path ? [] : [folder, ...foldersAbove(folder)];
 }
 
-/** Reports whether members of the group have a permission (4 read, 1 traverse), as group or as others. */
+/**
+ * Reports whether members of the group have a permission (4 read, 1 traverse), through the group's bits or those of all
+ * other users.
+ */
 function hasGroupPermission(place: string, gid: number, right: number): boolean {
   const found = statSync(place);
   return (found.mode & (found.gid === gid ? right << 3 : right)) !== 0;
@@ -127,7 +131,7 @@ function share(place: string, gid: number, mode: number, group: string): void {
   const found = statSync(place);
   try {
     if (found.gid !== gid) chownSync(place, found.uid, gid);
-    // After chown, which clears set-group-id.
+    // The mode is set after chown, because chown clears set-group-id.
     if (found.gid !== gid || (found.mode & 0o7777) !== mode) chmodSync(place, mode);
   } catch (cause) {
     throw cannotShare(place, group, messageOf(cause), cause);
@@ -136,7 +140,7 @@ function share(place: string, gid: number, mode: number, group: string): void {
 
 function cannotShare(place: string, group: string, reason: string, cause?: unknown): LedgerError {
   return new LedgerError('reader_group', `cannot give ${place} to the group ${group}: ${reason}`, {
-    hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in again, or let it change ${place}`,
+    hint: `add the user that runs usage-ledger to the group (usermod -aG ${group} USER) and log in again, or let that user change ${place}`,
     cause,
   });
 }

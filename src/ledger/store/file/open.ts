@@ -5,18 +5,20 @@ import { messageOf, systemFault } from '../../../core/errors.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 import { assertSchemaIsCurrent } from '../schema/migrate.ts';
 import { refuseDanglingLink, requireLedgerPath, shareWithGroup } from './ledger-path.ts';
-import { addRowDigest } from './row-digest.ts';
-import { columnsOf, schemaObjects } from './schema-objects.ts';
-import { LedgerError, ledgerErrorOf } from './sqlite-errors.ts';
+import { registerRowDigest } from './row-digest.ts';
+import { columnsOf, listSchemaObjects } from './schema-objects.ts';
+import { LedgerError, toLedgerError } from './sqlite-errors.ts';
 
 // cspell:ignore uled
 
-/** Older versions of SQLite can corrupt a WAL database when a checkpoint resets the log under a writer. */
+/**
+ * The oldest accepted SQLite. Older ones can corrupt a WAL database when a checkpoint resets the log during a write.
+ */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5000;
 const WAL_RETRY_MS = 20;
 
-/** A read-only connection. Times and periods are text, see the views. */
+/** A read-only connection to the ledger, in which times and periods are text. */
 export interface LedgerReader {
   readonly connection: LedgerDb;
   close(): void;
@@ -38,7 +40,7 @@ export function openForWriting(path: string, readerGroup?: string): LedgerDb {
   initializeFile(connection);
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
-  addRowDigest(connection);
+  registerRowDigest(connection);
   return connection;
 }
 
@@ -53,21 +55,22 @@ export function prepareLedgerFolder(path: string, readerGroup?: string): void {
 }
 
 /**
- * Throws `not_a_ledger` for another program's database, before a writable connection touches it: closing the last one
- * merges the write-ahead log into the database.
+ * Throws `not_a_ledger` for another program's database. Uses a read-only connection, because closing the last writable
+ * one would merge the other program's write-ahead log into its database.
  */
 export function refuseOtherProgram(path: string): void {
   try {
     connect(path, true).close();
   } catch (error) {
-    // Other errors are left to the writable connection, which can for example roll back the journal of a crash.
+    // Other errors are ignored here: a writable connection may not have them, since it can roll back the journal of a
+    // crash.
     if (error instanceof LedgerError && error.code === 'not_a_ledger') throw error;
   }
 }
 
 /**
  * Marks a fresh file as a ledger and switches it to WAL mode. SQLite does not wait while another process switches the
- * same file, but fails at once with "locked": so this retries.
+ * same file, but fails at once with "locked": so this function retries.
  */
 function initializeFile(connection: LedgerDb): void {
   for (let attempt = 1; ; attempt += 1) {
@@ -85,8 +88,8 @@ function initializeFile(connection: LedgerDb): void {
 
 /**
  * Closes a connection of `openForWriting` and leaves an empty -wal and the -shm file next to the ledger. SQLite deletes
- * both when the last writable connection closes, and a user with read permission only cannot create them, but needs
- * them to open a ledger in WAL mode. So the last connection to close is a read-only one.
+ * both files when the last connection to close is a writable one. A user with read permission only needs both files to
+ * open a ledger in WAL mode and cannot create them, so a read-only connection closes last.
  */
 export function closeForWriting(connection: LedgerDb): void {
   let last: LedgerDb | undefined;
@@ -95,8 +98,8 @@ export function closeForWriting(connection: LedgerDb): void {
     last = new Database(connection.name, { readonly: true });
     last.pragma('schema_version');
   } catch {
-    // On a full disk or a moved file the log stays as it is; the next process that opens the ledger reports the
-    // problem.
+    // If the disk is full or the file was moved, the log stays as it is; the next process that opens the ledger reports
+    // the problem.
   }
   connection.close();
   last?.close();
@@ -137,14 +140,14 @@ function connect(path: string, readonly: boolean): LedgerDb {
       cause,
     });
   }
-  // Checked first, because even asking for SQLite's version reads the file.
+  // The file is checked before SQLite's version, because asking for the version reads the file.
   try {
     connection.pragma('schema_version');
     requireLedgerDatabase(connection, path);
   } catch (cause) {
     connection.close();
     if (cause instanceof LedgerError) throw cause;
-    const { hint, retryable = false } = ledgerErrorOf(cause) ?? {};
+    const { hint, retryable = false } = toLedgerError(cause) ?? {};
     const message = `the ledger ${path} cannot be read: ${messageOf(cause)}`;
     throw new LedgerError('ledger_unreadable', message, { hint, retryable, cause });
   }
@@ -175,13 +178,13 @@ function requireLedgerDatabase(connection: LedgerDb, path: string): void {
   const id = applicationId(connection);
   if (id === APPLICATION_ID || (id === 0 && isEmpty(connection)) || hasOwnMigrations(connection)) return;
   throw new LedgerError('not_a_ledger', `${path} is a SQLite database of another program`, {
-    hint: 'set ledger.path to a file of its own; nothing was written to this one',
+    hint: 'set ledger.path to another file; nothing was written to this one',
   });
 }
 
 /**
- * Marks an empty database as a ledger. Runs before the write-ahead log exists, so that the file itself always carries
- * the mark.
+ * Marks an empty database as a ledger. Runs before the write-ahead log exists, so that the mark is in the database file
+ * itself.
  */
 function claimFile(connection: LedgerDb): void {
   if (applicationId(connection) === 0 && isEmpty(connection)) connection.pragma(`application_id = ${APPLICATION_ID}`);
@@ -192,17 +195,20 @@ function applicationId(connection: LedgerDb): unknown {
 }
 
 function isEmpty(connection: LedgerDb): boolean {
-  return schemaObjects(connection).length === 0;
+  return listSchemaObjects(connection).length === 0;
 }
 
-/** Reports whether the migrations table is a ledger's: ledgers from before the first release have no application id. */
+/**
+ * Reports whether the database has a ledger's migrations table. Ledgers from before the first release have no
+ * application id.
+ */
 function hasOwnMigrations(connection: LedgerDb): boolean {
   return columnsOf(connection, 'schema_migrations').join() === 'created_at,hash,version,applied_at';
 }
 
 /**
- * Writes the write-ahead log back into the ledger and truncates it; returns false when a reader still needs it. Does
- * not wait for readers: this connection has other work.
+ * Writes the write-ahead log back into the ledger and truncates the log. Returns false when a reader still needs the
+ * log; does not wait for readers, because this connection has other work.
  */
 export function truncateLog(connection: LedgerDb): boolean {
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;

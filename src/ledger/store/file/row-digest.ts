@@ -6,7 +6,10 @@ export function rowDigest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Registers the function that the guards' triggers call. Without it, guarded rows cannot be written. */
-export function addRowDigest(connection: LedgerDb): void {
+/**
+ * Registers the SQL function `row_digest`, which triggers call on each write to a guarded table. A connection without
+ * the function cannot write such tables.
+ */
+export function registerRowDigest(connection: LedgerDb): void {
   connection.function('row_digest', { deterministic: true }, (text) => rowDigest(String(text)));
 }

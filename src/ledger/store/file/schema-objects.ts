@@ -9,19 +9,22 @@ export interface SchemaObject {
 }
 
 /** Lists the objects of a database in creation order, without SQLite's own tables. */
-export function schemaObjects(connection: LedgerDb): SchemaObject[] {
+export function listSchemaObjects(connection: LedgerDb): SchemaObject[] {
   return connection
     .prepare(`SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid`)
     .all() as SchemaObject[];
 }
 
-/** Reports whether a database holds a ledger. One without tables does not: migrated, it would pass every check. */
+/**
+ * Reports whether a database holds a ledger's tables. An empty database must be told apart, because it would pass every
+ * check once migrated.
+ */
 export function holdsLedger(connection: LedgerDb): boolean {
-  const names = new Set(schemaObjects(connection).map(({ name }) => name));
+  const names = new Set(listSchemaObjects(connection).map(({ name }) => name));
   return ['schema_migrations', 'ledger_meta', 'runs'].every((name) => names.has(name));
 }
 
-/** Lists the columns of a table or view; empty when it does not exist. */
+/** Lists the column names of a table or view; empty when the database has no such table or view. */
 export function columnsOf(connection: LedgerDb, name: string): string[] {
   return (connection.pragma(`table_info(${name})`) as { name: string }[]).map((column) => column.name);
 }

@@ -11,7 +11,7 @@ const SQLITE_REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = 
   ['SQLITE_BUSY', remedy('ledger_busy', true, 'another process is writing to the ledger; the operation is retried')],
   ['SQLITE_FULL', remedy('ledger_disk', true, 'free space on the disk of the ledger; nothing was changed')],
   [
-    // SQLite reports a full disk this way too: the shared-memory file cannot be created or extended.
+    // SQLite reports a full disk with this code when it cannot create or extend the -shm file.
     'SQLITE_IOERR_SHM',
     remedy(
       'ledger_disk',
@@ -43,7 +43,7 @@ const SQLITE_REMEDIES: readonly (readonly [prefix: string, remedy: Remedy])[] = 
 ];
 
 /** Converts an SQLite error into a LedgerError with a hint and whether a retry can help; null for any other error. */
-export function ledgerErrorOf(error: unknown): LedgerError | null {
+export function toLedgerError(error: unknown): LedgerError | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   const code = String(error.code);
   const found = SQLITE_REMEDIES.find(([prefix]) => code.startsWith(prefix))?.[1];
@@ -51,9 +51,11 @@ export function ledgerErrorOf(error: unknown): LedgerError | null {
   return new LedgerError(found.code, error.message, { retryable: found.retryable, hint: found.hint, cause: error });
 }
 
-/** Reports whether the disk, the file or another process caused the error, rather than the values of a statement. */
+/**
+ * Reports whether an SQLite error comes from the disk, the file or another process, not from the values in a statement.
+ */
 export function isMachineFault(error: unknown): boolean {
-  const found = ledgerErrorOf(error);
+  const found = toLedgerError(error);
   return found !== null && found.code !== 'change_too_large';
 }
 
@@ -71,10 +73,7 @@ function unwritable(): Remedy {
 
 export class LedgerError extends AppError {}
 
-/**
- * Another run was applied, or took the lease, since this one claimed its workspace: this run must not be applied any
- * more.
- */
+/** Another run was applied, or took the lease, since this one claimed its workspace: this run must not be applied. */
 export class FencedError extends AppError {
   constructor(message: string, options: AppErrorOptions = {}) {
     super('fenced', message, { retryable: true, ...options });

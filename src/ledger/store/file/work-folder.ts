@@ -7,15 +7,15 @@ import type { LedgerDb } from '../ledger-db.ts';
 const LOCK = 'in-use.lock';
 /** Number of characters that `mkdtemp` appends to a prefix. */
 const RANDOM_CHARACTERS = 6;
-/** A process that checks whether a folder is abandoned holds its lock for less than this. */
+/** The longest time that another process, checking whether a folder is abandoned, may hold the folder's lock. */
 const ABANDONED_CHECK_MAX_MS = 5_000;
 
 /**
- * Runs `work` with a folder of its own, named `prefix` plus six characters, and deletes the folder afterwards. First
- * deletes the folders that killed processes left behind under the same prefix.
+ * Creates a folder named `prefix` plus six characters, runs `work` with it, and deletes it afterwards. Before that,
+ * deletes the folders with the same prefix that killed processes left behind.
  */
-export async function inWorkFolder<T>(prefix: string, work: (folder: string) => Promise<T>): Promise<T> {
-  removeAbandoned(prefix);
+export async function withWorkFolder<T>(prefix: string, work: (folder: string) => Promise<T>): Promise<T> {
+  removeAbandonedFolders(prefix);
   const { folder, lock } = createLocked(prefix);
   try {
     return await work(folder);
@@ -25,8 +25,8 @@ export async function inWorkFolder<T>(prefix: string, work: (folder: string) => 
   }
 }
 
-/** Deletes the work folders under this prefix that no living process uses. */
-export function removeAbandoned(prefix: string): void {
+/** Deletes the work folders whose names begin with this prefix and that no running process uses. */
+export function removeAbandonedFolders(prefix: string): void {
   const parent = dirname(prefix);
   if (!existsSync(parent)) return;
   const start = basename(prefix);
@@ -37,7 +37,7 @@ export function removeAbandoned(prefix: string): void {
 }
 
 /**
- * Creates a locked folder. Another process may delete it as abandoned before the lock is held; then this creates
+ * Creates a folder and locks it. If another process deletes the folder as abandoned before it is locked, creates
  * another one.
  */
 function createLocked(prefix: string): { folder: string; lock: LedgerDb } {
@@ -52,7 +52,7 @@ function createLocked(prefix: string): { folder: string; lock: LedgerDb } {
   return createLocked(prefix);
 }
 
-/** Deletes an abandoned folder. Holds its lock while deleting, so that its creator cannot take it meanwhile. */
+/** Deletes an abandoned folder. Holds the folder's lock meanwhile, so that no process starts to use the folder. */
 function removeUnlessLocked(folder: string): void {
   let lock: LedgerDb | null = null;
   try {

@@ -2,22 +2,22 @@ import { readFileSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { openReader } from './open.ts';
 
-/** SQLite takes the write lock on this byte of the -shm file. */
+/** The byte of the -shm file on which SQLite takes the write lock. */
 const WRITE_LOCK_BYTE = 120;
 
 /**
- * Describes the process that holds the write lock, such as `process 4711 (sqlite3)`; null when the lock is free within
- * `waitMs`, during which this blocks. Applying a run holds the lock for moments only, so waiting tells a stuck lock
- * from a normal one.
+ * Describes the process that holds the write lock, such as `process 4711 (sqlite3)`; null when the lock becomes free
+ * within `waitMs`. Blocks the thread meanwhile. Applying a run holds the lock only for moments, so a lock that is held
+ * longer is stuck.
  */
-export function lockHolder(path: string, waitMs: number): string | null {
+export function describeLockHolder(path: string, waitMs: number): string | null {
   const reader = openReader(path);
   const connection = new Database(path, { timeout: waitMs });
   try {
     connection.exec('BEGIN IMMEDIATE; ROLLBACK');
     return null;
   } catch (error) {
-    // Without write permission the attempt fails, but not because of a lock.
+    // Any other error, such as missing write permission, says nothing about a lock.
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))) return null;
     return describeHolder(path) ?? 'another process';
   } finally {
@@ -27,7 +27,10 @@ export function lockHolder(path: string, waitMs: number): string | null {
   }
 }
 
-/** Describes the holder from Linux's list of locks; null on other systems, and for a process this one cannot see. */
+/**
+ * Describes the lock's holder from Linux's list of locks; null on other systems, and when the holder is not visible to
+ * this process.
+ */
 function describeHolder(path: string): string | null {
   try {
     const { ino } = statSync(`${path}-shm`);

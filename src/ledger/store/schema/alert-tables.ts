@@ -33,21 +33,24 @@ export const alerts = sqliteTable(
     previousRequests: int64('previous_requests'),
     currentRequests: int64('current_requests'),
     threshold: int64('threshold'),
-    /** First time it fired; null for a pending alert that has never fired. */
+    /** First time the alert fired; null if it has never fired. */
     firstFiredAt: text('first_fired_at'),
     lastChangedAt: text('last_changed_at').notNull(),
     /** Number of transitions of the alert. */
     revision: integer('revision').notNull(),
-    /** Number of notifications since it fired that were sent because it grew. */
+    /** Number of notifications, since the alert fired, that were sent because its magnitude grew. */
     notifiedCount: integer('notified_count').notNull().default(0),
-    /** The current magnitude; for a set of facts, a bit mask of those that held since the alert fired. */
+    /**
+     * How large the condition is now; for a rule about a set of facts, a bit mask of the facts that were true since the
+     * alert fired.
+     */
     magnitude: int64('magnitude'),
     pendingSince: text('pending_since'),
-    /** The first run that found the cause gone; the second such run resolves the alert. */
+    /** The first run in which the condition no longer held; the second such run resolves the alert. */
     clearRunKey: integer('clear_run_key'),
     /** Code and message of the error; system alerts only. */
     detail: text('detail'),
-    /** Number of times the condition has begun to hold, and when it did so last. */
+    /** Number of times the condition has begun to hold; `began_at` is the last such time. */
     episode: integer('episode').notNull().default(0),
     beganAt: text('began_at'),
     /** JSON of the rule's other inputs at the last evaluation, apart from the figures. */
@@ -81,7 +84,7 @@ export const alertTransitions = sqliteTable(
     state: text('state', { enum: ALERT_STATES }).notNull(),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     runKey: integer('run_key'),
-    /** `run`, `timer`, or the person who acknowledged. */
+    /** Who caused the transition: `run`, `timer`, or the person who acknowledged the alert. */
     actor: text('actor').notNull(),
     at: text('at').notNull(),
     currentCredits: int64('current_credits'),
@@ -91,15 +94,15 @@ export const alertTransitions = sqliteTable(
     silentBecause: text('silent_because'),
     /** The note of the person who acknowledged. */
     note: text('note'),
-    /** JSON as it was sent; null when nobody was notified. */
+    /** The evidence in the notification, as JSON; null when nobody was notified. */
     evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.alertKey, table.revision] })],
 );
 
 /**
- * The last notification of each alert to each channel, and the next check. A channel without a row or an
- * event takes its values from the row of `*`.
+ * The last notification about each alert to each channel, and the time of the next check. The row with channel `*`
+ * applies to a channel that has no row, or no event in its row.
  */
 export const alertNotified = sqliteTable(
   'alert_notified',
@@ -108,12 +111,12 @@ export const alertNotified = sqliteTable(
       .notNull()
       .references(() => alerts.alertKey),
     channel: text('channel').notNull(),
-    /** The last message that the channel accepted, or may have accepted; null: none yet. */
+    /** The event of the last message that the channel accepted, or may have accepted; null: none yet. */
     event: text('event', { enum: NOTIFICATION_EVENTS }),
     episode: integer('episode'),
     level: text('level', { enum: ['likely', 'happened', 'settled'] }),
     severity: text('severity', { enum: SEVERITIES }),
-    /** Number of notifications at this level that were sent because the alert grew. */
+    /** Number of notifications at this level that were sent because the alert's magnitude grew. */
     notifiedCount: integer('notified_count'),
     magnitude: int64('magnitude'),
     /** 1 until the channel was notified that the alert ended. */
@@ -121,12 +124,15 @@ export const alertNotified = sqliteTable(
     at: text('at'),
     /** 0 when the message was part of a daily summary. */
     atOnce: integer('at_once'),
-    /** Revision of the last message created, whatever its outcome. */
+    /** Revision of the last message created for the channel, delivered or not. */
     revision: integer('revision').notNull().default(0),
-    /** The pending notification: event, episode, level and growth count. Null: none. */
+    /** The pending notification's event, episode, level and growth count. Null: no notification is pending. */
     pending: text('pending'),
     pendingAt: text('pending_at'),
-    /** The pending notification waits to be sent in one message with others. */
+    /**
+     * How the pending notification is combined with others into one message: a group, or the daily digest. Null: it is
+     * sent alone.
+     */
     batch: text('batch', { enum: ['group', 'digest'] }),
     /** When to check the channel again for this alert, and when that time was computed. Null: no check is scheduled. */
     dueAt: text('due_at'),
@@ -156,7 +162,7 @@ export const deliveryMembers = sqliteTable(
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),
-    /** Increases with each message about an alert to a channel. */
+    /** Number of this message among those about the alert to the channel: 1, 2, 3 ... */
     revision: integer('revision').notNull(),
     event: text('event', { enum: NOTIFICATION_EVENTS }).notNull(),
     episode: integer('episode').notNull(),
@@ -175,15 +181,15 @@ export const silences = sqliteTable('silences', {
   silenceKey: rowKey('silence_key').primaryKey(),
   silenceId: text('silence_id').notNull().unique(),
   kind: text('kind', { enum: ['silence', 'plan'] }).notNull(),
-  /** The workspace it applies to; null: every workspace. */
+  /** The workspace that the silence applies to; null: every workspace. */
   workspaceKey: integer('workspace_key').references(() => workspaces.workspaceKey),
   /** Patterns in which `*` matches any text. */
   rule: text('rule').notNull(),
   tenant: text('tenant').notNull(),
   period: text('period').notNull(),
-  /** A plan covers credits up to this figure; null is no limit. */
+  /** A plan mutes alerts while credits stay at or below this figure; null: no limit. */
   upToCredits: int64('up_to_credits'),
-  /** Start time; null: immediately. */
+  /** When the silence starts; null: immediately. */
   beginsAt: text('begins_at'),
   until: text('until').notNull(),
   /**
@@ -209,7 +215,10 @@ export const alertFeedback = sqliteTable(
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),
-    /** `expected`: the alert was right, but the change was planned; a plan would have muted it. */
+    /**
+     * A person's judgement of the alert. `expected`: the change happened but was planned, and a plan would have muted
+     * the alert.
+     */
     label: text('label', { enum: ['real', 'expected', 'false'] }).notNull(),
     note: text('note'),
     actor: text('actor').notNull(),

@@ -4,8 +4,8 @@ import { runs, usageColumns } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 /**
- * Tables of names and money. `after_seq` is the head of the chain when a row was recorded: the row applied to every
- * close with a higher position, whatever was recorded later.
+ * Tables of names and money. `after_seq` is the last position of the chain when a row was recorded: the row counts for
+ * every close at a higher position.
  */
 
 export const tenantNames = sqliteTable(
@@ -34,7 +34,7 @@ export const rateCards = sqliteTable('rate_cards', {
   currency: text('currency').notNull(),
   /** SHA-256 of `definition`, in hex. */
   digest: text('digest').notNull(),
-  /** The card as JSON, as it was supplied. */
+  /** The card's JSON, unchanged from the configuration or the imported file. */
   definition: text('definition').notNull(),
   /** `configuration` or `import`. */
   source: text('source').notNull(),
@@ -60,7 +60,7 @@ export const budgets = sqliteTable(
     place: integer('place').notNull(),
     /** Pattern for SQLite's GLOB; null: the whole workspace. */
     tenantGlob: text('tenant_glob'),
-    /** A budget is either in credits, or an amount in a currency; the other columns are null. */
+    /** A budget in credits; null for a budget of money, which has an amount and a currency instead. */
     credits: int64('credits'),
     amountMinor: int64('amount_minor'),
     currency: text('currency'),
@@ -75,9 +75,12 @@ export const charges = sqliteTable(
     tenantKey: integer('tenant_key').notNull(),
     cardKey: integer('card_key').notNull(),
     creditsUsed: int64('credits_used').notNull(),
-    /** The amount; null when larger than 64 bits, and then there are no lines. */
+    /** The amount; null when it exceeds 64 bits. Such a charge has no lines. */
     amountMinor: int64('amount_minor'),
-    /** Set on a charge that is one line over all its credits and has no row in `charge_lines`. */
+    /**
+     * The tier, units and price of a charge that consists of one line for all its credits. Such a charge has no row in
+     * `charge_lines`; for other charges these columns are null.
+     */
     tier: integer('tier'),
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
@@ -86,8 +89,8 @@ export const charges = sqliteTable(
 );
 
 /**
- * Costs of open and closed periods by the current figures and cost cards. No document contains them, so a close does
- * not freeze them.
+ * What the provider charges in open and closed periods, by the current figures and cost cards. No document contains
+ * costs, so a close does not freeze them.
  */
 export const costs = sqliteTable(
   'costs',
@@ -120,8 +123,8 @@ export const chargeLines = sqliteTable(
 );
 
 /**
- * The reason for a correction: changed figures, a tenant withdrawn or restored by a run; a reopen; a manual line added
- * or revoked after the close.
+ * Why a correction was booked. By a run: changed figures, a tenant withdrawn, or one restored (`return`). By a person:
+ * a reopen, or a manual line added or revoked after the close.
  */
 export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen', 'line', 'revocation'] as const;
 export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
@@ -139,9 +142,12 @@ export const chargeCorrections = sqliteTable(
     /** The amount; null when it cannot be priced. */
     amountMinor: int64('amount_minor'),
     cause: text('cause', { enum: CORRECTION_CAUSES }).notNull(),
-    /** The adjustment of credits that it belongs to. */
+    /** The adjustment of credits that this correction belongs to; null without one. */
     adjustmentId: integer('adjustment_id'),
-    /** The corrected manual line, which sets the currency; then there is no card. */
+    /**
+     * The corrected manual line, which also sets the currency; null for a correction of usage, which has a card
+     * instead.
+     */
     lineId: integer('line_id'),
   },
   (table) => [
@@ -150,7 +156,10 @@ export const chargeCorrections = sqliteTable(
   ],
 );
 
-/** Manual lines. A document contains the lines in force at its close; `correctLine` books later ones as corrections. */
+/**
+ * Manual lines. A document contains the lines in force at its close; a line added or revoked later is booked as a
+ * correction by `correctLine`.
+ */
 export const manualLines = sqliteTable(
   'manual_lines',
   {
@@ -165,7 +174,7 @@ export const manualLines = sqliteTable(
     currency: text('currency').notNull(),
     /** Minor units per major unit, as in `rate_cards`. */
     minorUnits: integer('minor_units').notNull(),
-    /** Shown to the tenant. */
+    /** The reason for the line, which the tenant's statement shows. */
     reason: text('reason').notNull(),
     actor: text('actor').notNull(),
     recordedAt: text('recorded_at').notNull(),
@@ -186,8 +195,8 @@ export const closeCommitments = sqliteTable('close_commitments', {
   /** Hex. Whoever has it can guess the content of the leaves. */
   salt: text('salt').notNull(),
   /**
-   * The number format of the statements, such as `2026-{seq:0000}`, and the last number that this close assigned; null:
-   * no numbers.
+   * The number format of the statements, such as `2026-{seq:0000}`. `last_number` is the last number that this close
+   * assigned. Both are null for statements without numbers.
    */
   numberForm: text('number_form'),
   lastNumber: integer('last_number'),
@@ -198,7 +207,7 @@ export const closeCommitments = sqliteTable('close_commitments', {
 export const letterheads = sqliteTable('letterheads', {
   /** SHA-256 of the content, hex. */
   sha256: text('sha256').primaryKey(),
-  /** JSON, as printed in statements. */
+  /** The letterhead as JSON, in the form that statements contain. */
   content: text('content').notNull(),
 });
 
@@ -219,7 +228,7 @@ export const statementNumbers = sqliteTable(
   ],
 );
 
-/** Results of comparing a closed period with its invoices; `act_seq` is the link in the chain. */
+/** Results of comparing a closed period with its invoices; `act_seq` is the position in the chain. */
 export const reconciliations = sqliteTable(
   'reconciliations',
   {
@@ -329,18 +338,18 @@ export const periodEvents = sqliteTable('period_events', {
   at: text('at').notNull(),
   actor: text('actor').notNull(),
   note: text('note').notNull(),
-  /** 1 when a close was forced despite blockers; `overridden` is the JSON array of the reasons. */
+  /** 1 when a close was forced despite blockers; `overridden` is the JSON array of those blockers. */
   forced: integer('forced').notNull(),
   overridden: text('overridden').notNull(),
-  /** The figures that a close freezes and a reopen releases. */
+  /** The totals of the figures that a close freezes or a reopen releases. */
   tenants: integer('tenants').notNull(),
   creditsUsed: int64('credits_used').notNull(),
   requestCount: int64('request_count').notNull(),
-  /** The last entry of the ledger at that moment: the figures are the sums up to it. */
+  /** The last entry of the ledger at the time of the event. The totals sum the entries up to this one. */
   lastEntryId: integer('last_entry_id').notNull(),
   previousDigest: text('previous_digest').notNull(),
   digest: text('digest').notNull(),
-  /** Operating-system user of the process, whatever `actor` is. */
+  /** The operating-system user of the process that recorded the event. */
   systemUser: text('system_user').notNull(),
 });
 
@@ -364,7 +373,9 @@ export const adjustments = sqliteTable(
     creditsDelta: int64('credits_delta').notNull(),
     requestsDelta: int64('requests_delta').notNull(),
     recordedAt: text('recorded_at').notNull(),
-    /** The run and entry that caused it, or the reopen that reversed it. */
+    /**
+     * The run and entry that caused the adjustment; for one that a reopen booked, null, and `event_seq` is the reopen.
+     */
     runKey: integer('run_key').references(() => runs.runKey),
     entryId: integer('entry_id'),
     eventSeq: integer('event_seq'),

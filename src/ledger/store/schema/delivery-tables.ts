@@ -1,7 +1,7 @@
 import { index, integer, rowKey, sql, sqliteTable, text } from './drizzle.ts';
 import type { TableProperties } from './rows.ts';
 
-/** Messages on their way to one channel each, with the bytes to send. States: src/alerts/outbox/delivery-states.ts. */
+/** Messages, each to one channel, with the bytes to send. States: src/alerts/outbox/delivery-states.ts. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -10,11 +10,11 @@ export const deliveries = sqliteTable(
     channel: text('channel').notNull(),
     /** A message about one alert, about several at once, or a daily summary. */
     form: text('form', { enum: ['single', 'group', 'digest'] }).notNull(),
-    /** The exact bytes of every attempt; after a rejection only the sentence is kept. */
+    /** The exact bytes that every attempt sends; after the receiver rejected the message, only its sentence is kept. */
     payload: text('payload').notNull(),
     state: text('state', { enum: ['fresh', 'trying', 'possible', 'delivered', 'refused', 'dead'] }).notNull(),
     attempts: integer('attempts').notNull().default(0),
-    /** Consecutive failed attempts, including those of earlier deliveries of its members. */
+    /** Number of consecutive failed attempts, including those of earlier messages about the same alerts. */
     failures: integer('failures').notNull().default(0),
     createdAt: text('created_at').notNull(),
     /** When the next attempt is due, and when that time was computed. Null: no further attempt. */
@@ -33,10 +33,13 @@ export const deliveries = sqliteTable(
 /** The state of each channel's receiver. */
 export const channelStates = sqliteTable('channel_states', {
   name: text('name').primaryKey(),
-  /** When and why the receiver asked to stop; null while it accepts messages. */
+  /** When the receiver asked to stop; `reason` is why. Both are null while it accepts messages. */
   disabledAt: text('disabled_at'),
   reason: text('reason'),
-  /** Largest size in bytes to send: the receiver rejected larger messages as too large. */
+  /**
+   * The largest message to send, in bytes, because the receiver rejected a larger one as too large; null: no limit
+   * known.
+   */
   mostBytes: integer('most_bytes'),
 });
 

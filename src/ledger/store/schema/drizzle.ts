@@ -45,27 +45,27 @@ export {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core';
 
-/** Column of a key, row count or flag, a `number`. The driver returns a bigint, see `query`. */
+/** A column for a key, row count or flag, read as a `number`. The driver returns a bigint, see `query`. */
 export const integer = customType<{ data: number; driverData: number | bigint }>({
   dataType: () => 'integer',
   fromDriver: Number,
 });
 
-/** Column of a key that SQLite assigns when a row is inserted without one. */
+/** A key column that SQLite fills when a row is inserted without a key. */
 export const rowKey = customType<{ data: number; driverData: number | bigint; notNull: true; default: true }>({
   dataType: () => 'integer',
   fromDriver: Number,
 });
 
-/** Column of credits or request counts: exact up to 2^63-1, so a `bigint`, never a `number`. */
+/** A column for credits or request counts, read as a `bigint`: exact up to 2^63-1. */
 export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType: () => 'integer' });
 
 /**
- * Prepared statements kept per connection, by their SQL: preparing them again takes a tenth of a small workspace's run.
+ * The most prepared statements kept per connection. Without them, preparing takes a tenth of a small workspace's run.
  */
 const MAX_CACHED_STATEMENTS = 500;
 
-/** Returns a function that prepares the query builder's SQL, once for each text; integers are read as bigints. */
+/** Returns a function that prepares SQL, once for each text; the statements read integers as bigints. */
 const statementCache = perConnection((connection) => {
   const known = new Map<string, Database.Statement>();
   return (text: string): Database.Statement => {
@@ -77,23 +77,26 @@ const statementCache = perConnection((connection) => {
 });
 
 /**
- * Returns the query builder of a connection, typed by the tables. SQLite's integers are read as bigints, so that none
- * is rounded, and the column type converts them: `integer` to number, `int64` to bigint. Expressions in `sql` need
- * `mapWith`.
+ * Returns the query builder of a connection, typed by the tables. It reads SQLite's integers as bigints, so that none
+ * is rounded; then the column type converts each: `integer` to number, `int64` to bigint. Expressions in `sql` have no
+ * column type and need `mapWith`.
  */
 export const query: (connection: LedgerDb) => BetterSQLite3Database = perConnection((connection) => {
   const client = { prepare: statementCache(connection) };
   return drizzle({ client: client as unknown as LedgerDb });
 });
 
-/** Prepares a frequent query once per connection: building it takes longer than running it. */
+/**
+ * Returns a function that builds and prepares a frequent query once per connection, because building takes longer than
+ * running.
+ */
 export function prepared<P>(build: (db: BetterSQLite3Database) => { prepare(): P }): (connection: LedgerDb) => P {
   return perConnection((connection) => build(query(connection)).prepare());
 }
 
 /**
- * Prepares a frequent SQL statement once per connection. Rows are objects with numbers, unless `shape` changes that:
- * `pluck` returns the first column, `raw` arrays, `safeIntegers` bigints.
+ * Returns a function that prepares a frequent SQL statement once per connection. Rows are objects with numbers, unless
+ * `shape` changes that: `pluck` returns the first column, `raw` arrays, `safeIntegers` bigints.
  */
 export function preparedSql(
   text: string,
@@ -102,7 +105,7 @@ export function preparedSql(
   return perConnection((connection) => shape.reduce((statement, kind) => statement[kind](), connection.prepare(text)));
 }
 
-/** Returns a prepared insert of whole rows, for inserting many. */
+/** Returns a function that inserts whole rows, with an insert statement prepared once per connection. */
 export function inserter<T extends SQLiteTable>(table: T): (connection: LedgerDb) => (row: T['$inferSelect']) => void {
   const columns = Object.keys(getTableColumns(table)) as (keyof T['$inferInsert'] & string)[];
   const insert = prepared((db) => db.insert(table).values(placeholders(columns) as T['$inferInsert']));
@@ -115,7 +118,10 @@ export function placeholders<C extends string>(columns: readonly C[]): Record<C,
   return Object.fromEntries(places) as Record<C, Placeholder>;
 }
 
-/** Makes a value once for each connection, such as its prepared queries. */
+/**
+ * Returns a function that makes a value, such as a prepared query, once for each connection and then returns the same
+ * value.
+ */
 export function perConnection<T>(make: (connection: LedgerDb) => T): (connection: LedgerDb) => T {
   const made = new WeakMap<LedgerDb, { of: T }>();
   return (connection) => {

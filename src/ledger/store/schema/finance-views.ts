@@ -35,7 +35,7 @@ export const financeAlerts = sqliteView('finance_alerts', {
   alert_id: text().notNull(),
   /** The workspace; null for an alert about the whole ledger. */
   workspace_id: text(),
-  /** Tenant and period; null for an alert about a workspace and for a system alert. */
+  /** Tenant and period; each is null for an alert that is not about one. */
   tenant_id: text(),
   period: text(),
   rule: text({ enum: RULES }).notNull(),
@@ -47,7 +47,7 @@ export const financeAlerts = sqliteView('finance_alerts', {
   previous_credits: int64(),
   current_credits: int64(),
   threshold: int64(),
-  /** First time it fired; null while pending. */
+  /** First time the alert fired; null for a pending alert. */
   first_fired_at: text(),
   last_changed_at: text().notNull(),
   previous_requests: int64(),

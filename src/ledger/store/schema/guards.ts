@@ -1,28 +1,28 @@
 import { once } from '../../../core/one-at-a-time.ts';
-import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
+import { columnsOf, listSchemaObjects } from '../file/schema-objects.ts';
 import type { LedgerDb } from '../ledger-db.ts';
-import { LEDGER_TABLES, namedTable } from './ledger-tables.ts';
+import { describeTable, LEDGER_TABLES } from './ledger-tables.ts';
 
 /**
- * A table that people and rules write to, apart from the verified figures. Its triggers record every change in
+ * A table with settings, amounts or alerts rather than usage figures. Triggers record every change to its rows in
  * `row_changes`.
  */
 export interface GuardedTable {
   table: string;
-  /** SQL for the row's key in `row_changes` and for the name shown to people; `ROW.` precedes each column. */
+  /** SQL for the row's key in `row_changes`. In `key` and `label`, `ROW.` precedes each column. */
   key: string;
   keyColumns: readonly string[];
   label: string;
-  /** In the order in which a row's digest covers them. */
+  /** The columns that a row's digest covers, in the order of the digest. */
   columns: readonly string[];
 }
 
-/** Computed only when a ledger is created, migrated or verified, so that no other start pays for it. */
+/** Lists the guarded tables. Computed on first use, which is when a ledger is created, migrated or verified. */
 export const guardedTables = once((): readonly GuardedTable[] =>
   LEDGER_TABLES.flatMap((record) => {
     if (record.guard === undefined) return [];
     const { label, except = [] } = record.guard;
-    const { name, columns, key } = namedTable(record);
+    const { name, columns, key } = describeTable(record);
     const left = [...key, ...except];
     return {
       table: name,
@@ -39,28 +39,28 @@ export function guardedColumnsSql({ columns }: GuardedTable, row: string): strin
   return `json_array(${columns.map((column) => `${row}.${column}`).join(', ')})`;
 }
 
-/** Binds a guarded table's expression to one row: `NEW`, `OLD` or the table's name. */
-export function ofRow(expression: string, row: string): string {
+/** Replaces `ROW.` in a guarded table's SQL with a row: `NEW`, `OLD` or the table's name. */
+export function bindToRow(expression: string, row: string): string {
   return expression.replaceAll('ROW.', `${row}.`);
 }
 
 /**
- * Creates the triggers of every guarded table that the ledger has so far. When a trigger is new or covers other columns
- * than before, each existing row gets a row change.
+ * Creates the triggers of every guarded table that exists in the ledger. When a trigger is new, or covers other columns
+ * than before, records a row change for each existing row of its table.
  */
-export function makeGuards(connection: LedgerDb): void {
+export function createGuardTriggers(connection: LedgerDb): void {
   if (columnsOf(connection, 'row_changes').length === 0) return;
-  const written = new Set(schemaObjects(connection).map(({ sql }) => sql));
+  const written = new Set(listSchemaObjects(connection).map(({ sql }) => sql));
   for (const declared of guardedTables()) {
     const { table, key } = declared;
     const there = columnsOf(connection, table);
-    // A later migration may add the table, its key or other columns.
+    // The table or its key is missing when a later migration adds it.
     if (!declared.keyColumns.every((column) => there.includes(column))) continue;
     const guarded = { ...declared, columns: declared.columns.filter((column) => there.includes(column)) };
     const [after, before] = [guardedColumnsSql(guarded, 'NEW'), guardedColumnsSql(guarded, 'OLD')];
     const mark = (row: string, digest: string): string => ` BEGIN
   INSERT INTO row_changes (table_name, row_key, row_digest)
-  VALUES ('${table}', ${ofRow(key, row)}, ${digest});
+  VALUES ('${table}', ${bindToRow(key, row)}, ${digest});
 END`;
     const triggers = {
       insert: `AFTER INSERT ON ${table}${mark('NEW', `row_digest(${after})`)}`,
@@ -78,6 +78,6 @@ WHEN ${before}
     });
     if (!made.includes(true)) continue;
     connection.exec(`INSERT INTO row_changes (table_name, row_key, row_digest)
-      SELECT '${table}', ${ofRow(key, table)}, row_digest(${guardedColumnsSql(guarded, table)}) FROM ${table}`);
+      SELECT '${table}', ${bindToRow(key, table)}, row_digest(${guardedColumnsSql(guarded, table)}) FROM ${table}`);
   }
 }

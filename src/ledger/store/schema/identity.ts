@@ -2,7 +2,7 @@ import type { LedgerDb } from '../ledger-db.ts';
 import { eq, query } from './drizzle.ts';
 import { ledgerMeta } from './workspace-tables.ts';
 
-/** Returns the id of the ledger, which its copies share, except a copy that was made a ledger of its own. */
+/** Returns the id of the ledger. Its copies have the same id, except a copy that was made a separate ledger. */
 export function ledgerId(connection: LedgerDb): string {
   const id = readMeta(connection, 'ledger_id');
   if (id === undefined) throw new Error('the ledger has no id');

@@ -3,7 +3,7 @@ import { type Period, periodFromIndex, periodIndex } from '../../../core/period.
 /** Number of period keys per workspace: enough for every month of the years 0 to 9999. */
 export const PERIODS_PER_WORKSPACE = 131072;
 
-/** Returns the integer key of a workspace's period: the previous period has the previous key. */
+/** Returns the integer key of a workspace's period. The key of the previous period is one less. */
 export function periodKeyOf(workspaceKey: number, period: Period): number {
   return workspaceKey * PERIODS_PER_WORKSPACE + periodIndex(period);
 }
@@ -16,7 +16,10 @@ export function periodOfKey(periodKey: number): Period {
   return periodFromIndex(periodKey % PERIODS_PER_WORKSPACE);
 }
 
-/** Returns the bounds of a window of periods for `period >= ? AND period <= ?`; an open end has no limit. */
+/**
+ * Returns the bounds of a window of periods for `period >= ? AND period <= ?`; a null end becomes a bound that every
+ * period satisfies.
+ */
 export function windowBounds(window: { from: Period | null; to: Period | null }): [from: string, to: string] {
   return [window.from ?? '', window.to ?? '9999-99'];
 }

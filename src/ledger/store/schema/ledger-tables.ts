@@ -12,26 +12,26 @@ export const LEDGER_TABLES: readonly TableProperties[] = [
   ...[...alertTableProperties, ...deliveryTableProperties, ...billingTableProperties, ...outletTableProperties],
 ];
 
-export interface NamedColumn {
+export interface ColumnDescription {
   name: string;
   kind: 'integer' | 'text' | 'blob';
   notNull: boolean;
 }
 
-export interface NamedTable {
+export interface TableDescription {
   name: string;
-  columns: readonly NamedColumn[];
+  columns: readonly ColumnDescription[];
   /** Columns of the primary key. */
   key: readonly string[];
 }
 
-export function namedTable({ table }: Pick<TableProperties, 'table'>): NamedTable {
+export function describeTable({ table }: Pick<TableProperties, 'table'>): TableDescription {
   const { name, columns, primaryKeys } = getTableConfig(table);
   const own = columns.filter(({ primary }) => primary);
   return {
     name,
     columns: columns.map((column) => {
-      const kind = column.getSQLType() as NamedColumn['kind'];
+      const kind = column.getSQLType() as ColumnDescription['kind'];
       return { name: column.name, kind, notNull: column.notNull };
     }),
     key: (own.length > 0 ? own : (primaryKeys[0]?.columns ?? [])).map((column) => column.name),

@@ -4,11 +4,11 @@ import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import { fileTime, isoTime } from '../../../core/clock.ts';
 import { packageFile } from '../../../core/process/package-file.ts';
 import { randomId } from '../../../core/randomness.ts';
-import { addRowDigest } from '../file/row-digest.ts';
-import { columnsOf, schemaObjects } from '../file/schema-objects.ts';
+import { registerRowDigest } from '../file/row-digest.ts';
+import { columnsOf, listSchemaObjects } from '../file/schema-objects.ts';
 import { LedgerError } from '../file/sqlite-errors.ts';
 import type { LedgerDb } from '../ledger-db.ts';
-import { makeGuards } from './guards.ts';
+import { createGuardTriggers } from './guards.ts';
 
 const MIGRATIONS_FOLDER = packageFile('drizzle');
 const VIEWS_FILE = join(MIGRATIONS_FOLDER, 'views.sql');
@@ -20,15 +20,15 @@ const COPY_NAME = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 export interface MigrationReport {
   /** Number of migrations applied; 0 when the ledger was current. */
   applied: number;
-  /** The copy of an older ledger made before it was changed. */
+  /** Path of the copy made of an older ledger before the migration; null when no copy was made. */
   backup: string | null;
 }
 
 /**
  * Migrates the ledger to the schema of this version. Throws for a newer ledger, and for one from before the first
- * release. A fresh ledger is created in one transaction; an older one gets each migration in its own, after it was
- * copied to a file next to it. The two newest such copies are kept. Safe to run from several processes at once: each
- * migration checks under the write lock whether it is still due.
+ * release. A new ledger is created in one transaction. An older ledger is first copied to a file next to it, and then
+ * each migration runs in its own transaction. The two newest such copies are kept. Safe to run from several processes
+ * at once: each migration is skipped if another process has applied it meanwhile.
  */
 export function migrateLedger(
   connection: LedgerDb,
@@ -44,9 +44,9 @@ export function migrateLedger(
   if (due.length === 0) return { applied: 0, backup: null };
 
   const backup = before === 0 ? null : copyBeside(connection, path, nowMs);
-  addRowDigest(connection);
+  registerRowDigest(connection);
   // A table rebuild under foreign_keys=ON deletes cascading children, and the pragma has no effect inside a
-  // transaction: it is off for all migrations, and the references are checked before each commit.
+  // transaction: so it is off for all migrations, and the references are checked before each commit.
   connection.pragma('foreign_keys = OFF');
   let applied = 0;
   try {
@@ -59,9 +59,9 @@ export function migrateLedger(
   return { applied, backup };
 }
 
-/** Creates the schema of this version in an empty database, to compare ledgers with. */
+/** Creates the schema of this version in an empty database, so that `verify` can compare a ledger's schema with it. */
 export function migrateInMemory(connection: LedgerDb): void {
-  addRowDigest(connection);
+  registerRowDigest(connection);
   applyMigrations(connection, readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }), {
     version: '',
     nowMs: 0,
@@ -93,7 +93,7 @@ function applyMigrations(
       if (due.length === 0) return 0;
       const added = dropViews(connection);
       for (const statement of due.flatMap(({ sql }) => sql)) connection.exec(statement);
-      makeGuards(connection);
+      createGuardTriggers(connection);
       connection.exec(readFileSync(VIEWS_FILE, 'utf8'));
       for (const view of added) connection.exec(view);
       const broken = connection.pragma('foreign_key_check') as unknown[];
@@ -119,11 +119,11 @@ function applyMigrations(
 }
 
 /**
- * Drops every view, because SQLite alters no table that would break a view. Returns the SQL of other programs' views;
- * the ledger's own are recreated from their file.
+ * Drops every view, because SQLite refuses to alter a table when that would break a view. Returns the SQL of other
+ * programs' views; the ledger's own are recreated from drizzle/views.sql.
  */
 function dropViews(connection: LedgerDb): string[] {
-  const views = schemaObjects(connection).filter(({ type }) => type === 'view');
+  const views = listSchemaObjects(connection).filter(({ type }) => type === 'view');
   for (const { name } of views) connection.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
   return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => String(sql));
 }
@@ -156,7 +156,8 @@ function latestMigration(migrations: MigrationMeta[]): number {
 }
 
 /**
- * Keeps the copy just made, whatever its timestamp, and the newest earlier one. An unfinished copy has another name.
+ * Deletes old pre-migration copies. Keeps the copy just made, whatever its timestamp, and the newest of the others.
+ * Ignores unfinished copies, whose names end in `.part`.
  */
 function removeOldCopies(path: string, made: string): void {
   const folder = dirname(path);
@@ -168,11 +169,12 @@ function removeOldCopies(path: string, made: string): void {
 }
 
 function copyBeside(connection: LedgerDb, path: string, nowMs: number): string {
-  // When two processes migrate at once, the later one copies an already changed ledger: a unique name keeps it from
-  // replacing the copy that matters.
+  // When two processes migrate at once, the later one copies a ledger that is already migrated. The unique name keeps
+  // that copy from replacing the first one.
   const copy = `${path}.before-migration-${fileTime(nowMs)}-${randomId().slice(0, 8)}`;
   const unfinished = `${copy}.part`;
-  // SQLite writes into an existing empty file and keeps its mode, so that nobody else can read the copy at any moment.
+  // SQLite writes into an existing empty file and keeps its mode, so that no other user can read the copy at any
+  // moment.
   closeSync(openSync(unfinished, 'wx', 0o600));
   connection.prepare('VACUUM INTO ?').run(unfinished);
   renameSync(unfinished, copy);

@@ -2,14 +2,14 @@ import { index, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
 import type { TableProperties } from './rows.ts';
 
 /**
- * Receivers that usage is forwarded to. An outlet has sent every entry up to its cursor, except those in
+ * Outlets: receivers that usage is sent to. An outlet has sent every entry up to its cursor, except those in
  * `outlet_events`.
  */
 export const outlets = sqliteTable('outlets', {
   name: text('name').primaryKey(),
   /**
-   * Kind and meter that the outlet was created with, such as `webhook credits`: a different value is a different
-   * receiver.
+   * Kind and meter that the outlet was created with, such as `webhook credits`. A configuration with another value
+   * counts as another receiver.
    */
   receiver: text('receiver').notNull(),
   /** JSON array of workspace ids; null: all. */
@@ -19,7 +19,10 @@ export const outlets = sqliteTable('outlets', {
   begunBy: text('begun_by').notNull(),
   /** The last entry that was processed. */
   cursor: integer('cursor').notNull(),
-  /** Entries after the cursor, up to this one, may have been sent, since this time. Null: none in flight. */
+  /**
+   * The last entry of the events in flight: those after the cursor, which may have been sent since `flight_since`.
+   * Null: none in flight.
+   */
   flightTo: integer('flight_to'),
   flightSince: text('flight_since'),
   /**
@@ -29,10 +32,10 @@ export const outlets = sqliteTable('outlets', {
   paused: text('paused', { enum: ['hand', 'unauthorized', 'uncertain', 'restored'] }),
   reason: text('reason'),
   changedAt: text('changed_at').notNull(),
-  /** The last comparison with the receiver's records, and JSON of the differences. */
+  /** Time of the last comparison with the receiver's records; `differences` is its result as JSON. */
   checkedAt: text('checked_at'),
   differences: text('differences'),
-  /** Reports of late rejections were read up to this time, by the receiver's clock. Null: none read. */
+  /** The time, by the receiver's clock, up to which its reports of late rejections were read. Null: none read. */
   reportsUntil: text('reports_until'),
 });
 
@@ -48,7 +51,7 @@ export const outletEvents = sqliteTable(
     state: text('state', { enum: ['held', 'late', 'refused', 'settled'] }).notNull(),
     reason: text('reason').notNull(),
     since: text('since').notNull(),
-    /** When a held entry may have been sent. */
+    /** When the entry may have been sent, for a held one; null: it was not. */
     postedAt: text('posted_at'),
     settledAt: text('settled_at'),
     settledBy: text('settled_by'),

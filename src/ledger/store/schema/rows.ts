@@ -6,18 +6,21 @@ export type SqlRow<T extends Table> = {
   [Key in keyof T['_']['columns'] as T['_']['columns'][Key]['_']['name']]: GetColumnData<T['_']['columns'][Key]>;
 };
 
-/** The same row as read with `safeIntegers`: every integer a bigint. */
-export type Exact<Row> = {
+/** A row type in which every number is a bigint, as SQLite's `safeIntegers` mode returns rows. */
+export type RowWithBigints<Row> = {
   [Key in keyof Row]: Exclude<Row[Key], number> | (Extract<Row[Key], number> extends never ? never : bigint);
 };
 
-/** A table and its properties beyond the columns; guards, documentation and copies are derived from it. */
+/**
+ * A table and what else is known about it besides its columns. Triggers, documentation and copies are derived from
+ * this.
+ */
 export interface TableProperties {
   table: SQLiteTable;
   /**
-   * Set on a table with rows that can mute an alert or change an amount: triggers record every change. `label`: SQL for the
-   * name of a row shown to people, with `ROW.` before each column. `except`: columns that evaluations or senders update
-   * constantly.
+   * Set on a table whose rows can mute an alert or change an amount, so that triggers record every change. `label`: SQL
+   * for the name of a row shown to people, with `ROW.` before each column. `except`: columns that are not recorded,
+   * because alert evaluation or delivery updates them constantly.
    */
   guard?: { label: string; except?: readonly string[] };
 }

@@ -24,7 +24,9 @@ export const runs = sqliteTable(
     pages: integer('pages').notNull().default(0),
     records: integer('records').notNull().default(0),
     entries: integer('entries').notNull().default(0),
-    /** The entries of a run have consecutive ids: `entries` of them from this id. Null when it wrote none. */
+    /**
+     * The id of the run's first entry. The ids of its `entries` entries are consecutive. Null when the run wrote none.
+     */
     firstEntryId: integer('first_entry_id'),
     /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of applying. */
     appliedSeq: integer('applied_seq').unique(),
@@ -58,7 +60,7 @@ export const walks = sqliteTable(
     keySetDigest: text('key_set_digest').notNull(),
     contentDigest: text('content_digest').notNull(),
     verdict: text('verdict', { enum: ['accepted', 'moved', 'unconfirmed'] }).notNull(),
-    /** JSON array of the detected signs of movement. */
+    /** JSON array of the signs that the listing changed during the walk. */
     signs: text('signs').notNull(),
   },
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
@@ -69,14 +71,14 @@ export const knownListings = sqliteTable('known_listings', {
   workspaceKey: integer('workspace_key')
     .primaryKey()
     .references(() => workspaces.workspaceKey),
-  /** The requested window; null is no limit. */
+  /** The first and last period requested; null: no limit. */
   fromPeriod: text('from_period'),
   toPeriod: text('to_period'),
   /** The SHA-256 of each page's body, in page order. */
   pageDigests: blob('page_digests', { mode: 'buffer' }).notNull(),
 });
 
-/** `holder_start`: see `readProcessStart`. */
+/** Leases: which process may sync a workspace, and until when. `holder_start` is a start time from `readProcessStart`. */
 export const leases = sqliteTable(
   'leases',
   {
@@ -94,14 +96,14 @@ export const leases = sqliteTable(
   (table) => [index('leases_held').on(table.expiresAt).where(sql`released = 0`)],
 );
 
-/** Written by the triggers `<table>_guard_*` in the statement that made the change. */
+/** One row per change to a guarded table, written by the triggers `<table>_guard_*` in the same statement. */
 export const rowChanges = sqliteTable(
   'row_changes',
   {
     changeSeq: integer('change_seq').primaryKey(),
     tableName: text('table_name').notNull(),
     rowKey: text('row_key').notNull(),
-    /** SHA-256 over the guarded columns as `json_array` writes them; null when the row was deleted. */
+    /** SHA-256 over the guarded columns, in the format of SQLite's `json_array`; null when the row was deleted. */
     rowDigest: blob('row_digest', { mode: 'buffer' }),
   },
   (table) => [index('row_changes_by_row').on(table.tableName, table.rowKey)],

@@ -10,8 +10,8 @@ import type { TableProperties } from './rows.ts';
  *
  * Workspaces, tenants and periods have internal integer keys, and `period_key` is `workspace_key * 131072 + months
  * since year 0`: the previous period has the previous key, and one period of one workspace is contiguous on disk.
- * Drizzle cannot express STRICT tables, WITHOUT ROWID and triggers; the migrations contain them, except the guards'
- * triggers.
+ * Drizzle cannot express STRICT tables, WITHOUT ROWID and triggers, so the migrations contain these; only the triggers of
+ * guarded tables are created by guards.ts.
  */
 
 export const ledgerMeta = sqliteTable('ledger_meta', {
@@ -23,7 +23,9 @@ export const workspaces = sqliteTable('workspaces', {
   workspaceKey: rowKey('workspace_key').primaryKey(),
   workspaceId: text('workspace_id').notNull().unique(),
   name: text('name').notNull(),
-  /** The first applied run; null until then. Its alerts are recorded without notifying anyone. */
+  /**
+   * The first applied run of the workspace; null before it. Alerts of that run are recorded without notifying anyone.
+   */
   firstRunKey: integer('first_run_key'),
   /** The link of the chain that retired the workspace; null while this ledger reads it. */
   endedSeq: integer('ended_seq'),
@@ -49,18 +51,21 @@ export const periods = sqliteTable(
       .notNull()
       .references(() => workspaces.workspaceKey),
     period: text('period').notNull(),
-    /** As reported by the service; attributes, never part of a key. */
+    /** Bounds of the period as the service reports them. They are never part of a key. */
     periodStart: text('period_start').notNull(),
     periodEnd: text('period_end').notNull(),
     /** The latest applied run with a verified walk over this period. */
     coveredRunKey: integer('covered_run_key'),
-    /** The run that evaluated the `settled` level of all tenants, once the period was settled. */
+    /** The run that evaluated the `settled` level of all tenants, after the period had settled; null before it. */
     finalRunKey: integer('final_run_key'),
     /** The event that closed it; null while it is not closed. */
     closedSeq: integer('closed_seq'),
-    /** The last run that found again a record missed by an earlier walk: the two walks do not agree on this period. */
+    /**
+     * The last run that found a record which an earlier walk had missed, so that two walks disagree about this period;
+     * null: none.
+     */
     unsteadyRunKey: integer('unsteady_run_key'),
-    /** SHA-256 of the figures read by the last run that covered it, see `FigureColumns`; null: not known. */
+    /** SHA-256 of the figures that the last run read for this period, see `FigureColumns`; null: not known. */
     figuresDigest: blob('figures_digest', { mode: 'buffer' }),
   },
   (table) => [uniqueIndex('periods_by_name').on(table.workspaceKey, table.period)],
@@ -94,7 +99,7 @@ export const workspaceTableProperties: readonly TableProperties[] = [
   { table: periods },
   {
     table: acts,
-    // The chain itself verifies the columns that link it.
+    // The columns listed here are left out because the check of the chain verifies them.
     guard: {
       label: "ROW.action || ' of a workspace (link ' || ROW.act_seq || ')'",
       except: ['previous_digest', 'digest', 'last_change_seq'],

@@ -7,15 +7,15 @@ import type { VerifyReport } from '../../audit/verify/verify.ts';
 import { faultOf, type SuspectFile, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
 import {
   copyLedger,
-  hardLinkTo,
+  createHardLink,
+  flushToDisk,
   isLedgerFile,
-  SIDECARS,
-  syncPath,
+  SIDECAR_SUFFIXES,
   toBackupError,
 } from '../../store/file/ledger-file.ts';
 import { openReader } from '../../store/file/open.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
-import { inWorkFolder } from '../../store/file/work-folder.ts';
+import { withWorkFolder } from '../../store/file/work-folder.ts';
 
 export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
 
@@ -48,7 +48,7 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
   requireFreeTarget(path, ledgerPath, replace);
   const reader = openReader(ledgerPath);
   try {
-    return await inWorkFolder(backupFolderPrefix(path), async (folder) => {
+    return await withWorkFolder(backupFolderPrefix(path), async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(reader.connection, copy, signal);
       const { runs, entries, keys, headDigest } = verifyBackup(copy, ledgerPath);
@@ -108,7 +108,7 @@ export function requireFreeTarget(path: string, ledgerPath: string, replace: boo
       hint: 'name another file, best on another disk',
     });
   }
-  const sidecar = SIDECARS.map((suffix) => `${path}${suffix}`).find((file) => existsSync(file));
+  const sidecar = SIDECAR_SUFFIXES.map((suffix) => `${path}${suffix}`).find((file) => existsSync(file));
   if (sidecar !== undefined) {
     throw new LedgerError('bad_backup_target', `${sidecar} exists, and SQLite would treat it as part of the backup`, {
       hint: 'name another file, or remove that one if no program uses it',
@@ -132,11 +132,11 @@ function alreadyThere(path: string): LedgerError {
 function moveInto(copy: string, path: string, replace: boolean): void {
   if (replace) {
     renameSync(copy, path);
-  } else if (!hardLinkTo(copy, path, () => alreadyThere(path))) {
+  } else if (!createHardLink(copy, path, () => alreadyThere(path))) {
     if (existsSync(path)) throw alreadyThere(path);
     renameSync(copy, path);
   }
-  syncPath(dirname(path));
+  flushToDisk(dirname(path));
 }
 
 const BACKUP_NAME = /^ledger-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;

@@ -18,18 +18,18 @@ import { pauseRestored, readOutlets } from '../../journal/outlets/outlet-book.ts
 import { headOfChain } from '../../journal/runs/digest.ts';
 import {
   copyLedger,
-  hardLinkTo,
-  isDamage,
+  createHardLink,
+  flushToDisk,
+  isDamagedFileError,
   isLedgerFile,
   isSameFile,
-  syncPath,
   toBackupError,
 } from '../../store/file/ledger-file.ts';
 import { refuseDanglingLink } from '../../store/file/ledger-path.ts';
 import { openForWriting, refuseOtherProgram } from '../../store/file/open.ts';
 import { holdsLedger } from '../../store/file/schema-objects.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
-import { inWorkFolder } from '../../store/file/work-folder.ts';
+import { withWorkFolder } from '../../store/file/work-folder.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId, writeMeta } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
@@ -80,7 +80,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
     backup = openBackup(file, ledgerPath, suspect);
     mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
     const source = backup;
-    return await inWorkFolder(`${ledgerPath}.restoring-`, async (folder) => {
+    return await withWorkFolder(`${ledgerPath}.restoring-`, async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(source, copy, signal);
       pauseOutlets(copy, nowMs);
@@ -175,7 +175,7 @@ function pauseOutlets(copy: string, nowMs: number): void {
   } finally {
     connection.close();
   }
-  syncPath(copy);
+  flushToDisk(copy);
 }
 
 interface NewIdentity {
@@ -206,7 +206,7 @@ function assignIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs
   } finally {
     connection.close();
   }
-  syncPath(copy);
+  flushToDisk(copy);
 }
 
 interface ReplacedLedger {
@@ -258,7 +258,7 @@ async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): 
     rmSync(`${ledgerPath}-shm`, { force: true });
     if (held !== null) copyReadAccess(ledgerPath, copy);
     renameSync(copy, ledgerPath);
-    syncPath(dirname(ledgerPath));
+    flushToDisk(dirname(ledgerPath));
     return held === null ? null : { path: aside, headDigest: held.headDigest };
   } finally {
     held?.connection?.close();
@@ -283,7 +283,7 @@ function lockExclusively(ledgerPath: string): LockedLedger {
     };
   } catch (error) {
     connection.close();
-    if (isDamage(error)) return { connection: null, ledgerId: null, headDigest: null };
+    if (isDamagedFileError(error)) return { connection: null, ledgerId: null, headDigest: null };
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))) throw error;
     throw new LedgerError('ledger_in_use', `another process has ${ledgerPath} open`, {
       hint: 'stop the daemon (such as `npx pm2 stop usage-ledger`), close every program that reads the ledger, and try again',
@@ -306,12 +306,12 @@ function readOrNull(read: () => string): string | null {
  * file separately and closing it again would release the lock.
  */
 async function keepOldLedger(ledgerPath: string, aside: string, folder: string, connection: LedgerDb | null) {
-  if (hardLinkTo(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
+  if (createHardLink(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
   const unfinished = join(folder, 'replaced.db');
   if (connection === null) copyFileSync(ledgerPath, unfinished);
   else await connection.backup(unfinished);
   chmodSync(unfinished, 0o600);
-  syncPath(unfinished);
+  flushToDisk(unfinished);
   renameSync(unfinished, aside);
 }
 

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { ledgerErrorOf } from '../../../../src/ledger/store/file/sqlite-errors.ts';
+import { toLedgerError } from '../../../../src/ledger/store/file/sqlite-errors.ts';
 
 test.each([
   ['SQLITE_FULL', 'ledger_disk', /free space/],
@@ -14,11 +14,11 @@ test.each([
   ['SQLITE_BUSY_SNAPSHOT', 'ledger_busy', /retried/],
 ])('%s becomes %s, with a remedy', (sqliteCode, code, hint) => {
   const error = new Database.SqliteError('what SQLite says', sqliteCode);
-  expect(ledgerErrorOf(error)).toMatchObject({ code, message: 'what SQLite says', cause: error });
-  expect(ledgerErrorOf(error)?.hint).toMatch(hint);
+  expect(toLedgerError(error)).toMatchObject({ code, message: 'what SQLite says', cause: error });
+  expect(toLedgerError(error)?.hint).toMatch(hint);
 });
 
 test('an error from elsewhere than SQLite is not converted', () => {
-  expect(ledgerErrorOf(new Error('no'))).toBeNull();
-  expect(ledgerErrorOf(Object.assign(new Error('no'), { code: 'ENOSPC' }))).toBeNull();
+  expect(toLedgerError(new Error('no'))).toBeNull();
+  expect(toLedgerError(Object.assign(new Error('no'), { code: 'ENOSPC' }))).toBeNull();
 });

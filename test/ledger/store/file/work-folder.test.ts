@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inWorkFolder, removeAbandoned } from '../../../../src/ledger/store/file/work-folder.ts';
+import { removeAbandonedFolders, withWorkFolder } from '../../../../src/ledger/store/file/work-folder.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const MODULE = new URL('../../../../src/ledger/store/file/work-folder.ts', import.meta.url);
@@ -11,12 +11,12 @@ const MODULE = new URL('../../../../src/ledger/store/file/work-folder.ts', impor
 test('a work folder is deleted when the work is done, and when it fails', async () => {
   const parent = temporaryFolder();
   const prefix = join(parent, 'ledger.db.exporting-');
-  const said = await inWorkFolder(prefix, async (folder) => {
+  const said = await withWorkFolder(prefix, async (folder) => {
     writeFileSync(join(folder, 'whole.db'), 'x');
     return basename(folder);
   });
   expect(said).toMatch(/^ledger\.db\.exporting-.{6}$/);
-  await expect(inWorkFolder(prefix, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  await expect(withWorkFolder(prefix, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(readdirSync(parent)).toEqual([]);
 });
 
@@ -28,12 +28,12 @@ test('the leftovers of a killed process are removed by the next one, those of a 
   expect(readdirSync(parent)).toHaveLength(2);
   killed.child.kill('SIGKILL');
   await once(killed.child, 'exit');
-  await inWorkFolder(prefix, async (folder) => {
+  await withWorkFolder(prefix, async (folder) => {
     expect(readdirSync(parent).sort()).toEqual([living.name, basename(folder)].sort());
   });
   living.child.kill('SIGKILL');
   await once(living.child, 'exit');
-  removeAbandoned(prefix);
+  removeAbandonedFolders(prefix);
   expect(readdirSync(parent)).toEqual([]);
 });
 
@@ -42,14 +42,14 @@ test('folders with other names are not touched', () => {
   const names = ['ledger.db', 'ledger.db.exporting-notes-of-mine', 'ledger.db.exporting-AbC12'];
   for (const name of names) mkdirSync(join(parent, name));
   writeFileSync(join(parent, 'ledger.db.exporting-AbC123'), 'a file');
-  removeAbandoned(join(parent, 'ledger.db.exporting-'));
+  removeAbandonedFolders(join(parent, 'ledger.db.exporting-'));
   for (const name of [...names, 'ledger.db.exporting-AbC123']) expect(existsSync(join(parent, name))).toBe(true);
 });
 
 /** A process that uses a work folder until it is killed. */
 async function occupy(prefix: string) {
-  const script = `import { inWorkFolder } from ${JSON.stringify(MODULE.href)};
-    await inWorkFolder(${JSON.stringify(prefix)}, async (folder) => {
+  const script = `import { withWorkFolder } from ${JSON.stringify(MODULE.href)};
+    await withWorkFolder(${JSON.stringify(prefix)}, async (folder) => {
       process.stdout.write(folder);
       await new Promise((resolve) => setTimeout(resolve, 60_000));
     });`;

@@ -11,7 +11,12 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import * as financeViews from '../../../../src/ledger/store/schema/finance-views.ts';
-import { guardedColumnsSql, guardedTables, makeGuards, ofRow } from '../../../../src/ledger/store/schema/guards.ts';
+import {
+  bindToRow,
+  createGuardTriggers,
+  guardedColumnsSql,
+  guardedTables,
+} from '../../../../src/ledger/store/schema/guards.ts';
 import { entryKindSql } from '../../../../src/ledger/store/schema/keys.ts';
 import { LEDGER_TABLES } from '../../../../src/ledger/store/schema/ledger-tables.ts';
 import { migrateInMemory } from '../../../../src/ledger/store/schema/migrate.ts';
@@ -100,7 +105,7 @@ test('triggers record the key of a row that is added, changed in a guarded colum
     );
     const says = connection.prepare(`SELECT row_digest(${guardedColumnsSql(guarded, table)}) FROM ${table}`).pluck();
     const rowKey = connection
-      .prepare(`SELECT CAST(${ofRow(key, table)} AS TEXT) FROM ${table}`)
+      .prepare(`SELECT CAST(${bindToRow(key, table)} AS TEXT) FROM ${table}`)
       .pluck()
       .get();
     expect(change.get()).toMatchObject({ table_name: table, row_key: rowKey, row_digest: says.get() });
@@ -128,12 +133,12 @@ test('guards over other columns than before record every existing row, and no ot
     "INSERT INTO channel_states (name, disabled_at, reason) VALUES ('ops', 'now', 'gone'), ('mail', 'now', 'full')",
   );
   const changes = connection.prepare('SELECT row_key FROM row_changes ORDER BY change_seq').pluck();
-  makeGuards(connection);
+  createGuardTriggers(connection);
   expect(changes.all()).toEqual(['ops', 'mail']);
 
   connection.exec(`DROP TRIGGER channel_states_guard_update; CREATE TRIGGER channel_states_guard_update AFTER UPDATE OF reason
     ON channel_states BEGIN SELECT 1; END`);
-  makeGuards(connection);
+  createGuardTriggers(connection);
 
   expect(changes.all()).toEqual(['ops', 'mail', 'ops', 'mail']);
   connection.exec("UPDATE channel_states SET disabled_at = 'later' WHERE name = 'ops'");

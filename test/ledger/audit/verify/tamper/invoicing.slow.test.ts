@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { checkMoney } from '../../../../../src/ledger/audit/money/verify-money.ts';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
-import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
+import { registerRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
 import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
-import { guardedColumnsSql, guardedTables, ofRow } from '../../../../../src/ledger/store/schema/guards.ts';
+import { bindToRow, guardedColumnsSql, guardedTables } from '../../../../../src/ledger/store/schema/guards.ts';
 import { createWorld, FIRST, row, workspaceSettings } from '../../../../commands/world.ts';
 import { dropTriggers } from '../../../../support/open-ledger.ts';
 
@@ -81,7 +81,7 @@ const FORGERS = {
 function changeRow(ledger: LedgerDb, table: string, where: string, into: string): void {
   const guarded = guardedTables().find((one) => one.table === table);
   if (guarded === undefined) return;
-  const key = ofRow(guarded.key, table);
+  const key = bindToRow(guarded.key, table);
   const last = `(SELECT max(change_seq) FROM row_changes WHERE table_name = '${table}' AND row_key = ${key}),`;
   ledger.exec(`${into} SELECT ${into.startsWith('REPLACE') ? last : ''} '${table}', ${key}, row_digest(${guardedColumnsSql(guarded, table)})
     FROM ${table} WHERE ${where}`);
@@ -92,7 +92,7 @@ test.each(Object.entries(FORGERS))(
   async (how, forge) => {
     const bytes = await buildInvoiced();
     const sound = new Database(bytes);
-    addRowDigest(sound);
+    registerRowDigest(sound);
     withoutTriggers(sound, () => undefined);
     expect(verifyLedger(sound, [checkMoney]).faults).toEqual([]);
     const missed: string[] = [];
@@ -111,7 +111,7 @@ test.each(Object.entries(FORGERS))(
         });
         for (const sql of [...sets, `DELETE FROM ${table} WHERE ${where}`]) {
           const ledger = new Database(bytes);
-          addRowDigest(ledger);
+          registerRowDigest(ledger);
           ledger.pragma('foreign_keys = OFF');
           const isEdited = withoutTriggers(ledger, () => {
             try {

@@ -5,7 +5,7 @@ import { recordReconciliation } from '../../../../../src/ledger/journal/close/re
 import { resumeWorkspace, retireWorkspace } from '../../../../../src/ledger/journal/retire-workspace.ts';
 import { failRun } from '../../../../../src/ledger/journal/runs/fail-run.ts';
 import type { StagedRecord } from '../../../../../src/ledger/journal/staging/staged-record.ts';
-import { addRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
+import { registerRowDigest } from '../../../../../src/ledger/store/file/row-digest.ts';
 import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { migrateInMemory } from '../../../../../src/ledger/store/schema/migrate.ts';
 import { beginRun, usageRecord } from '../../../../support/open-ledger.ts';
@@ -30,7 +30,7 @@ let image: Promise<Buffer> | undefined;
 export async function buildRichLedger(): Promise<LedgerDb> {
   image ??= build().then((connection) => connection.serialize());
   const connection = new Database(await image);
-  addRowDigest(connection);
+  registerRowDigest(connection);
   return connection;
 }
 
