@@ -1,7 +1,7 @@
 import { summarizeError } from '../core/errors.ts';
 import { ageMs } from '../core/stored-time.ts';
 import { counted } from '../core/text/words.ts';
-import { linkAt } from '../ledger/journal/chain.ts';
+import { findLink } from '../ledger/journal/chain.ts';
 import { headOfChain } from '../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { ledgerId } from '../ledger/store/schema/identity.ts';
@@ -31,7 +31,7 @@ export function readPublishLag(connection: LedgerDb, position: number | null, no
   const links = Math.max(0, headOfChain(connection).seq - position);
   // Skips links whose recorded time is in the future: their age is unknown.
   for (let seq = position + 1; seq <= position + links; seq += 1) {
-    const at = linkAt(connection, seq)?.at ?? null;
+    const at = findLink(connection, seq)?.at ?? null;
     const waitedMs = at === null ? null : ageMs(Date.parse(at), nowMs);
     if (waitedMs !== null) return { links, seconds: Math.round(waitedMs / 1000) };
   }

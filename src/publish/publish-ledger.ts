@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { isoTime } from '../core/clock.ts';
 import { thisProcess } from '../core/process/process-liveness.ts';
 import { OPEN_ALERT_STATES_SQL } from '../core/text/alert-words.ts';
-import { linkAt } from '../ledger/journal/chain.ts';
+import { findLink } from '../ledger/journal/chain.ts';
 import { GENESIS_DIGEST, headOfChain } from '../ledger/journal/runs/digest.ts';
 import { keptFromRun } from '../ledger/journal/runs/prune-runs.ts';
 import { openReader } from '../ledger/store/file/open.ts';
@@ -101,7 +101,7 @@ class LedgerPublication {
     const { position, head_digest: digest } = this.#copyState;
     const head = headOfChain(this.#connection);
     const report = { from: Number(position), to: head.seq, headDigest: head.digest };
-    const ourDigest = position === 0n ? GENESIS_DIGEST : linkAt(this.#connection, Number(position))?.digest;
+    const ourDigest = position === 0n ? GENESIS_DIGEST : findLink(this.#connection, Number(position))?.digest;
     const isSameChain = this.#copyState.marks === null || ourDigest === digest;
     const divergence = `Postgres has link ${position} (${digest}) of another copy of this ledger, while the head here is link ${head.seq} (${head.digest})`;
     if (!isSameChain && compare === 'check') return { ...report, rows: 0, divergence, differences: [] };

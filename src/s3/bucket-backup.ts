@@ -3,7 +3,7 @@ import { parseS3Url, prefixOf } from '../config/rules.ts';
 import type { S3Access, S3Place } from '../config/types.ts';
 import { UsageError } from '../core/errors.ts';
 import { withWorkFolder } from '../ledger/store/file/work-folder.ts';
-import { type BackupReport, backupLedger, backupTime, newestBackup } from '../ledger/transfer/backup/backup.ts';
+import { type BackupReport, backupLedger, backupTimeOf, selectNewestBackup } from '../ledger/transfer/backup/backup.ts';
 import { withBucket } from './bucket.ts';
 import { S3Error } from './refusals.ts';
 import type { S3Connection } from './s3-client.ts';
@@ -38,7 +38,7 @@ export async function backupToBucket({
     return withWorkFolder(workPrefix, async (folder) => {
       const target = join(folder, 'backup.db');
       const report = await backupLedger({ ledgerPath, target, signal: connection.signal });
-      await uploadFile({ bucket, path: target, name, isAbandoned: (other) => backupTime(other) !== null });
+      await uploadFile({ bucket, path: target, name, isAbandoned: (other) => backupTimeOf(other) !== null });
       return { ...report, path: address };
     });
   });
@@ -71,7 +71,7 @@ export function parseBackupAddress(address: string, access: S3Access | null): { 
  */
 export function downloadBackup(connection: S3Connection, name: string | null, path: string): Promise<string> {
   return withBucket(connection, async (bucket) => {
-    const selected = name ?? newestBackup(await bucket.names(), connection.clock.now());
+    const selected = name ?? selectNewestBackup(await bucket.names(), connection.clock.now());
     if (selected === null) {
       const hint = 'check the prefix, or name the object: s3://bucket/prefix/name.db';
       throw new S3Error('backup_missing', `no backup found at ${bucket.addressOf('')}`, {

@@ -18,10 +18,10 @@ import { Releasers } from '../core/process/releasers.ts';
 import { type Randomness, randomId, systemRandomness } from '../core/randomness.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
 import {
-  headMismatch,
-  keyFileOf,
+  checkpointKeyPath,
+  describeHeadMismatch,
+  describeMissingCheckpoints,
   MISSING_CHECKPOINTS_REMEDY,
-  missingCheckpoints,
 } from '../ledger/audit/anchor/checkpoint-log.ts';
 import { firstRun } from '../ledger/journal/runs/run-facts.ts';
 import { UnknownWorkspaceError } from '../ledger/journal/unknown-workspace.ts';
@@ -214,13 +214,13 @@ export class Context {
 
   /** Compares the ledger with its last checkpoint. Called before any run, because each run writes a new checkpoint. */
   #compareWithCheckpoints(): void {
-    const { path, checkpointKeyFile = keyFileOf(path) } = this.config.ledger;
+    const { path, checkpointKeyFile = checkpointKeyPath(path) } = this.config.ledger;
     const { connection } = this.reader();
-    const reason = headMismatch(connection, path);
+    const reason = describeHeadMismatch(connection, path);
     if (reason !== null) {
       this.logger.warn({ reason, hint: MISMATCH_HINT }, 'the ledger does not match its last checkpoint');
     }
-    const lost = missingCheckpoints(connection, path, checkpointKeyFile);
+    const lost = describeMissingCheckpoints(connection, path, checkpointKeyFile);
     if (lost !== null) {
       this.logger.warn(
         { reason: lost, hint: MISSING_CHECKPOINTS_REMEDY },

@@ -53,8 +53,8 @@ import {
   startOutlet,
 } from '../ledger/journal/outlets/outlet-book.ts';
 import {
-  type EndRequest,
-  type ResumeRequest,
+  type ResumeWorkspaceRequest,
+  type RetireWorkspaceRequest,
   resumeWorkspace,
   retireWorkspace,
 } from '../ledger/journal/retire-workspace.ts';
@@ -215,7 +215,7 @@ export const WRITER_COMMANDS = {
     );
     return { seq, digest, notifications: settled, ...recordHead(session, seq, digest, request.nowMs) };
   },
-  resumeWorkspace(session: Session, request: ResumeRequest): ActLink & WithCheckpoint {
+  resumeWorkspace(session: Session, request: ResumeWorkspaceRequest): ActLink & WithCheckpoint {
     const { connection } = session;
     const link = resumeWorkspace(connection, request, ({ workspaceKey }) =>
       scheduleNewDecisions(connection, workspaceKey, request.nowMs),

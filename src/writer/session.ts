@@ -2,7 +2,7 @@ import type { ChannelRoute } from '../alerts/pipeline/route.ts';
 import { isoTime } from '../core/clock.ts';
 import { type PackedError, packError } from '../core/errors.ts';
 import { createRedactor, type Redactor } from '../core/text/redact.ts';
-import { CheckpointLog, keyFileOf, linkKeyOf } from '../ledger/audit/anchor/checkpoint-log.ts';
+import { CheckpointLog, checkpointKeyPath, deriveLinkSecret } from '../ledger/audit/anchor/checkpoint-log.ts';
 import type { ClaimedRun, LeaseHolder } from '../ledger/journal/runs/claim-run.ts';
 import type { RunStaging } from '../ledger/journal/staging/staging.ts';
 import { closeForWriting, openForWriting } from '../ledger/store/file/open.ts';
@@ -82,7 +82,7 @@ export function openSession(
     connection.pragma('temp_store = MEMORY');
     connection.pragma('journal_size_limit = 16777216');
     const migration = migrateLedger(connection, start.path, start.version, start.nowMs, start.newLedgerId);
-    const keyFile = start.checkpointKeyFile ?? keyFileOf(start.path);
+    const keyFile = start.checkpointKeyFile ?? checkpointKeyPath(start.path);
     const routes = withSigningKeys(start.routes ?? [], keyFile);
     const checkpoints = new CheckpointLog(start.path, {
       keyFile,
@@ -112,7 +112,7 @@ export function reconfigureSession(
 /** Adds the key that signs links to the routes whose notifications link to the web pages. */
 function withSigningKeys(routes: readonly ChannelRoute[], keyFile: string): ChannelRoute[] {
   return routes.map((route) => {
-    const linkKey = route.publicUrl === undefined ? null : linkKeyOf(keyFile);
+    const linkKey = route.publicUrl === undefined ? null : deriveLinkSecret(keyFile);
     return linkKey === null ? route : { ...route, linkKey };
   });
 }

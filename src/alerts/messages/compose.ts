@@ -1,6 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import type { AlertState, NotificationEvent } from '../../core/text/alert-words.ts';
-import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
+import { findRetirement } from '../../ledger/journal/retired-workspaces.ts';
 import { and, desc, eq, prepared, sql } from '../../ledger/store/schema/drizzle.ts';
 import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { runs } from '../../ledger/store/schema/run-tables.ts';
@@ -128,7 +128,7 @@ export class MessageComposer {
 
   #isEnded(): boolean {
     const { connection, workspaceKey, ending = false } = this.#context;
-    return ending || (workspaceKey !== null && retirementOf(connection, workspaceKey) !== null);
+    return ending || (workspaceKey !== null && findRetirement(connection, workspaceKey) !== null);
   }
 
   #observe(alert: ComposedAlert): Observation {

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import type { Anchors } from '../../ledger/audit/anchor/check-anchors.ts';
-import { keyFileOf, MISSING_CHECKPOINTS_REMEDY } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import type { ExternalAnchors } from '../../ledger/audit/anchor/check-anchors.ts';
+import { checkpointKeyPath, MISSING_CHECKPOINTS_REMEDY } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { openReader } from '../../ledger/store/file/open.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { verifyFile } from '../../operations/system/verify-ledger.ts';
@@ -20,7 +20,7 @@ export function verifyCommand(cli: CliContext): CliCommand {
       'usage-ledger verify backup.db --expect-head 9d675846...',
     )
     .action(async (file: string | undefined, options: VerifyOptions) => {
-      const { path, checkpointKeyFile = keyFileOf(path) } =
+      const { path, checkpointKeyFile = checkpointKeyPath(path) } =
         file === undefined ? (await cli.loadConfig()).ledger : { path: resolve(cli.io.cwd, file) };
       const reader = openReader(path, file === undefined ? undefined : 'check the path of the file');
       try {
@@ -66,7 +66,7 @@ async function verify(cli: CliContext, file: VerifiedFile, options: VerifyOption
 }
 
 /** Reads the digests and checkpoints that the options name. Throws UsageError if one is invalid. */
-function readAnchors(cwd: string, { expectHead, checkpoint, checkpointKey }: VerifyOptions): Anchors {
+function readAnchors(cwd: string, { expectHead, checkpoint, checkpointKey }: VerifyOptions): ExternalAnchors {
   return {
     head: expectHead === undefined ? undefined : parseDigest(expectHead, '--expect-head'),
     checkpoints: checkpoint === undefined ? undefined : readCheckpoints(cwd, checkpoint),
@@ -75,7 +75,7 @@ function readAnchors(cwd: string, { expectHead, checkpoint, checkpointKey }: Ver
 }
 
 /** Returns lines that confirm what the ledger agrees with: the expected head and the checkpoints. */
-function confirmationsOf({ head, checkpoints }: Anchors, isSigned: boolean): string[] {
+function confirmationsOf({ head, checkpoints }: ExternalAnchors, isSigned: boolean): string[] {
   const lines = head === undefined ? [] : ['the chain contains the expected head'];
   if (checkpoints === undefined) return lines;
   const count = checkpoints.length;

@@ -2,18 +2,18 @@ import type { KeyObject } from 'node:crypto';
 import { resolve } from 'node:path';
 import { UsageError } from '../../core/errors.ts';
 import { readInputFile } from '../../input-files/input-file.ts';
-import { checkpointLines, parseKey } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { parsePublicKey, splitCheckpointFile } from '../../ledger/audit/anchor/checkpoint-log.ts';
 
 /** Reads the checkpoint lines of the file that `--checkpoint` names. Throws UsageError. */
 export function readCheckpoints(cwd: string, file: string): string[] {
-  const lines = checkpointLines(readInputFile(resolve(cwd, file), file).bytes.toString());
+  const lines = splitCheckpointFile(readInputFile(resolve(cwd, file), file).bytes.toString());
   if (lines !== null) return lines;
   throw new UsageError(`${file} has no checkpoints`, 'use a copy of checkpoints.log, or one line of it');
 }
 
 /** Parses the value of `--checkpoint-key`. Throws UsageError. */
 export function parseCheckpointKey(text: string): KeyObject {
-  const key = parseKey(text);
+  const key = parsePublicKey(text);
   if (key !== null) return key;
   throw new UsageError('--checkpoint-key is not a key', 'use the checkpoint key that `usage-ledger verify` prints');
 }

@@ -4,7 +4,7 @@ import { inertText } from '../../core/text/inert-text.ts';
 import { firstOf } from '../../core/text/words.ts';
 import { sortWorstFirst, type WorkspaceLine, type WorkspaceState } from '../../freshness/workspace-status.ts';
 import { describeSkipped } from '../../ledger/journal/close/closes-in-force.ts';
-import { describeAhead } from '../../ledger/journal/times-ahead.ts';
+import { describeTimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ConfigurationStatus } from '../../ledger/store/file/daemon-lock.ts';
 import { statusDocument } from '../../operations/system/status-document.ts';
 import { type QueueStatus, readStatusReport, type StatusReport } from '../../operations/system/status-report.ts';
@@ -91,7 +91,7 @@ export function statusLines(report: StatusReport, options: ScreenOptions): strin
       ? []
       : [`ledger  locked by ${inertText(lockedBy)}: no run can be applied until the lock is released`]),
     ...configurationLines(report.configuration),
-    ...(ahead === null ? [] : [`clock   ${describeAhead(ahead, options.nowMs)}`]),
+    ...(ahead === null ? [] : [`clock   ${describeTimesAhead(ahead, options.nowMs)}`]),
     `alerts  ${formatInteger(openAlerts)} open`,
     `unsent  ${formatInteger(outbox.pending)} waiting, ${formatInteger(outbox.dead)} given up${held}`,
     ...disabled.map(

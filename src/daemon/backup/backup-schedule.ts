@@ -9,9 +9,9 @@ import {
   BACKUP_FOLDER_REMEDY,
   type BackupReport,
   backupName,
-  backupTime,
-  newestBackup,
-  oldBackups,
+  backupTimeOf,
+  selectExpiredBackups,
+  selectNewestBackup,
 } from '../../ledger/transfer/backup/backup.ts';
 import { dueSlot } from '../../queue/slots.ts';
 import { withBucket } from '../../s3/bucket.ts';
@@ -79,7 +79,7 @@ export function startBackupSchedule({
     }
   };
   const rotate = async (newest: string, stopping: AbortSignal): Promise<void> => {
-    const old = oldBackups(await place.names(stopping), newest, keep, clock.now());
+    const old = selectExpiredBackups(await place.names(stopping), newest, keep, clock.now());
     await place.remove(old, stopping);
     await folders.removeUnfinishedBackups(folder);
     unrotated = null;

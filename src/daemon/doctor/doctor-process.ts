@@ -5,7 +5,7 @@ import type { BackupConfig } from '../../config/types.ts';
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { createRedactor } from '../../core/text/redact.ts';
-import { backupTime, newestBackup } from '../../ledger/transfer/backup/backup.ts';
+import { backupTimeOf, selectNewestBackup } from '../../ledger/transfer/backup/backup.ts';
 import { examineInvalidConfig, runDoctorChecks } from '../../operations/doctor/examine.ts';
 import { type DoctorFinding, fail, failedWith, ok } from '../../operations/doctor/finding.ts';
 import { withBucket } from '../../s3/bucket.ts';
@@ -38,8 +38,8 @@ async function lastBackup({ folder, to }: BackupConfig, clock: Clock, signal: Ab
   try {
     const names =
       to === null ? listNames(folder) : await withBucket({ place: to, clock, signal }, (bucket) => bucket.names());
-    const newest = newestBackup(names, clock.now());
-    if (newest !== null) return ok(LAST_BACKUP_CHECK, `${newest}, made ${backupTime(newest)}, in ${where}`);
+    const newest = selectNewestBackup(names, clock.now());
+    if (newest !== null) return ok(LAST_BACKUP_CHECK, `${newest}, made ${backupTimeOf(newest)}, in ${where}`);
     return fail(LAST_BACKUP_CHECK, `${where} has no backup`, 'wait for the next slot, or run `usage-ledger backup`');
   } catch (error) {
     return failedWith(LAST_BACKUP_CHECK, error, 'correct the place in the configuration');

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../core/process/folder-fault.ts';
 import { removeAbandonedFolders } from '../../ledger/store/file/work-folder.ts';
-import { backupFolderPrefix, unfinishedPrefix } from '../../ledger/transfer/backup/backup.ts';
+import { backupFolderPrefix, unfinishedBackupPrefix } from '../../ledger/transfer/backup/backup.ts';
 import {
   type ExportState,
   readExportState,
@@ -44,7 +44,7 @@ export function listNames(folder: string): string[] {
 /** Removes what killed processes left of any backup, except of one in progress. */
 export function removeUnfinishedBackups(folder: string): void {
   for (const name of listNames(folder)) {
-    const prefix = unfinishedPrefix(name);
+    const prefix = unfinishedBackupPrefix(name);
     if (prefix !== null) removeAbandonedFolders(join(folder, prefix));
   }
 }

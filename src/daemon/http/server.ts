@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { AppError, messageOf, summarizeError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Redactor } from '../../core/text/redact.ts';
-import { keyFileOf, linkKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { checkpointKeyPath, deriveLinkSecret } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import { urlOf } from '../../net/local-address.ts';
 import type { SyncQueue } from '../../queue/sync-queue.ts';
@@ -276,7 +276,7 @@ interface DaemonParts {
 export function startDaemonHttp(context: Context, { probe, queue, exportStatuses }: DaemonParts): Promise<HttpServer> {
   const { clock, logger, version } = context;
   const { host, port } = context.config.http;
-  const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
+  const { path, checkpointKeyFile = checkpointKeyPath(path) } = context.config.ledger;
   const { queues } = queue;
   const { connection } = context.reader();
   const config = (): Config => context.config;
@@ -308,7 +308,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
     reports: createReportMaker({ ledgerPath: path, head: () => headOfChain(connection).digest }),
     acknowledging: {
       connection,
-      linkKey: linkKeyOf(checkpointKeyFile),
+      linkKey: deriveLinkSecret(checkpointKeyFile),
       acknowledge: async (request: AcknowledgeRequest) => (await context.writer()).acknowledgeAlert(request),
       clock,
       timezone: () => context.config.timezone,

@@ -1,19 +1,19 @@
 import type { PeriodicTask } from '../../core/periodic-task.ts';
-import { describeAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
+import { describeTimesAhead, TIMES_AHEAD_REMEDY, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 
 interface ClockWatchOptions extends JobDeps {
-  timesAhead(nowMs: number): TimesAhead | null;
+  findTimesAhead(nowMs: number): TimesAhead | null;
   reportHealth(detail: string | null): Promise<void>;
 }
 
 /** Raises an alert while the ledger holds times in the future, and ends it afterwards. */
-export function startClockWatch({ timesAhead, reportHealth, clock, logger }: ClockWatchOptions): PeriodicTask {
+export function startClockWatch({ findTimesAhead, reportHealth, clock, logger }: ClockWatchOptions): PeriodicTask {
   const health = healthOf('clock', clock, reportHealth);
   return startJob('clock', { clock, logger }, async () => {
     const nowMs = clock.now();
-    const found = timesAhead(nowMs);
-    const detail = found === null ? null : describeAhead(found, nowMs);
+    const found = findTimesAhead(nowMs);
+    const detail = found === null ? null : describeTimesAhead(found, nowMs);
     if (detail !== null && health.isFailing !== true)
       logger.warn({ reason: detail, hint: TIMES_AHEAD_REMEDY }, 'the ledger holds times in the future');
     await health.report(detail);

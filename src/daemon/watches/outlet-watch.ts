@@ -7,7 +7,7 @@ import { addPeriods, type Period, periodAt, periodRange } from '../../core/perio
 import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { formatDuration } from '../../core/text/words.ts';
-import { headMismatch } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { describeHeadMismatch } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { readOutlet } from '../../ledger/journal/outlets/outlet-book.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
@@ -42,7 +42,7 @@ const COMPARED_PREVIOUS_MONTHS = 2;
 export async function startOutlets(context: Context, wakeDeliveries: () => void): Promise<{ stop(): Promise<void> }> {
   const { config, clock, logger } = context;
   const { connection } = context.reader();
-  const mismatch = headMismatch(connection, config.ledger.path);
+  const mismatch = describeHeadMismatch(connection, config.ledger.path);
   if (mismatch !== null) await (await context.writer()).pauseRestored(clock.now());
   const { redact, outletDispatcher: dispatcher } = context;
   const deps = { ledgerId: ledgerId(connection), clock, proxy: config.proxy, redact, dispatcher };

@@ -3,7 +3,7 @@ import type { Job } from '../../alerts/rules/job-failed/kind.ts';
 import { AppError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
 import { closesInForce } from '../../ledger/journal/close/closes-in-force.ts';
-import { timesAhead } from '../../ledger/journal/times-ahead.ts';
+import { findTimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
 import { DISK_FAULT_CODES } from '../../writer/writer.ts';
@@ -43,7 +43,7 @@ export function startLedgerClockWatch(context: Context, wakeDeliveries: () => vo
   const { clock, logger } = context;
   const { connection } = context.reader();
   const reportHealth = healthReporter(context, 'clock', wakeDeliveries);
-  return startClockWatch({ timesAhead: (nowMs) => timesAhead(connection, nowMs), reportHealth, clock, logger });
+  return startClockWatch({ findTimesAhead: (nowMs) => findTimesAhead(connection, nowMs), reportHealth, clock, logger });
 }
 
 export function emergencyNotifier(context: Context): EmergencyNotifier {

@@ -8,7 +8,7 @@ export interface ActRequest {
   workspaceId: string;
   workspaceKey: number;
   action: (typeof acts.$inferSelect)['action'];
-  /** The person who acts; stored unchanged. */
+  /** The name of the person who acts, stored unchanged. */
   by: string;
   note: string;
   nowMs: number;
@@ -20,7 +20,8 @@ export interface ActLink {
 }
 
 /**
- * Appends a person's act as the next link of the chain. The link covers the row changes of the caller's transaction.
+ * Appends what a person did (an act) to the chain as its next link. The link's digest covers the row changes of the
+ * caller's transaction.
  */
 export function appendAct(connection: LedgerDb, request: ActRequest): ActLink {
   const { workspaceId, workspaceKey, action, by, note, nowMs } = request;
@@ -43,7 +44,7 @@ export function appendAct(connection: LedgerDb, request: ActRequest): ActLink {
   return { seq: link.actSeq, digest };
 }
 
-/** Returns the last act that ended or resumed a workspace; null if there is none. */
+/** Returns the last act that retired or resumed a workspace; null if there is none. */
 export function lastRetirementAct(connection: LedgerDb, workspaceId: string): typeof acts.$inferSelect | null {
   const found = query(connection)
     .select({ act: acts })

@@ -4,8 +4,11 @@ import { eq, query } from '../store/schema/drizzle.ts';
 import { runs } from '../store/schema/run-tables.ts';
 import { acts } from '../store/schema/workspace-tables.ts';
 
-/** Returns a link of the chain, whether run, close or act: its digest and its time, ISO-8601 UTC. */
-export function linkAt(connection: LedgerDb, seq: number): { digest: string | null; at: string | null } | null {
+/**
+ * Returns the digest and time (ISO-8601 UTC) of the link at a position of the chain: a run, close, reopen or act. Null
+ * when the chain has no such link.
+ */
+export function findLink(connection: LedgerDb, seq: number): { digest: string | null; at: string | null } | null {
   const db = query(connection);
   const run = db.select().from(runs).where(eq(runs.appliedSeq, seq)).get();
   if (run !== undefined) return { digest: run.digest, at: run.finishedAt };

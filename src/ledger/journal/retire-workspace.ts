@@ -5,22 +5,22 @@ import { eq, query, sql } from '../store/schema/drizzle.ts';
 import { leases } from '../store/schema/run-tables.ts';
 import { workspaces } from '../store/schema/workspace-tables.ts';
 import { type ActLink, type ActRequest, appendAct } from './acts.ts';
-import { retirementOf, WorkspaceRetiredError } from './retired-workspaces.ts';
+import { findRetirement, WorkspaceRetiredError } from './retired-workspaces.ts';
 import { supersedeRunning } from './runs/claim-run.ts';
 import { requireWorkspace } from './unknown-workspace.ts';
 
 const STATUS_HINT = 'run `usage-ledger status` to see the workspaces';
 
-export interface ResumeRequest {
+export interface ResumeWorkspaceRequest {
   workspaceId: string;
-  /** The person who retires or resumes the workspace; stored unchanged. */
+  /** The name of the person who retires or resumes the workspace, stored unchanged. */
   by: string;
   note: string;
   nowMs: number;
 }
 
-export interface EndRequest extends ResumeRequest {
-  /** Another ledger continues with the workspace and its alerts. */
+export interface RetireWorkspaceRequest extends ResumeWorkspaceRequest {
+  /** True when another ledger continues to read the workspace and takes over its alerts. */
   elsewhere: boolean;
 }
 
@@ -30,19 +30,19 @@ export interface RetiringWorkspace {
 }
 
 /**
- * Retires a workspace: from then on this ledger accepts no run, close or reopen of it. A run in progress applies
- * nothing, because its fencing token becomes invalid. `settle` ends its alerts in the same transaction; the link covers
- * these changes. Throws UnknownWorkspaceError, WorkspaceRetiredError.
+ * Retires a workspace: this ledger then accepts no run, close or reopen of the workspace. A run in progress applies
+ * nothing, because its fencing token becomes invalid. `settle` is called in the same transaction, to end the
+ * workspace's alerts; the digest of the link covers these changes. Throws UnknownWorkspaceError, WorkspaceRetiredError.
  */
 export function retireWorkspace<T>(
   connection: LedgerDb,
-  request: EndRequest,
+  request: RetireWorkspaceRequest,
   settle: (workspace: RetiringWorkspace) => T,
 ): ActLink & { settled: T } {
   return connection
     .transaction(() => {
       const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId, STATUS_HINT);
-      const end = retirementOf(connection, workspaceKey);
+      const end = findRetirement(connection, workspaceKey);
       if (end !== null) throw new WorkspaceRetiredError(workspaceId, end);
       fenceOff(connection, workspaceKey, request.nowMs);
       const settled = settle({ workspaceId, workspaceKey });
@@ -53,19 +53,20 @@ export function retireWorkspace<T>(
 }
 
 /**
- * Reverses the retirement of a workspace: this ledger reads and closes it again. `settle` works as in `retireWorkspace`.
+ * Reverses the retirement of a workspace: this ledger can read and close the workspace again. `settle` works as in
+ * `retireWorkspace`.
  */
 export function resumeWorkspace(
   connection: LedgerDb,
-  request: ResumeRequest,
+  request: ResumeWorkspaceRequest,
   settle: (workspace: RetiringWorkspace) => void,
 ): ActLink {
   return connection
     .transaction(() => {
       const { workspaceKey, workspaceId } = requireWorkspace(connection, request.workspaceId, STATUS_HINT);
-      if (retirementOf(connection, workspaceKey) === null) {
+      if (findRetirement(connection, workspaceKey) === null) {
         throw new AppError('workspace_not_ended', `workspace ${JSON.stringify(workspaceId)} was not ended`, {
-          hint: 'no resume is needed: this ledger reads it as configured',
+          hint: 'no resume is needed: this ledger reads the workspace as configured',
         });
       }
       settle({ workspaceId, workspaceKey });

@@ -3,7 +3,7 @@ import type { LedgerDb } from '../store/ledger-db.ts';
 import { asc, eq, isNotNull, query } from '../store/schema/drizzle.ts';
 import { acts, workspaces } from '../store/schema/workspace-tables.ts';
 
-/** Returns SQL that is 1 when another ledger reads the workspace instead of this one, else 0. */
+/** Returns an SQL expression: 1 when the workspace is retired because another ledger reads it, else 0. */
 export function isReadElsewhereSql(workspaceKey: string): string {
   return `EXISTS (SELECT 1 FROM workspaces z JOIN acts x ON x.act_seq = z.ended_seq
     WHERE z.workspace_key = ${workspaceKey} AND x.action = 'elsewhere')`;
@@ -24,12 +24,12 @@ export class WorkspaceRetiredError extends AppError {
 
 type WorkspaceEnd = typeof acts.$inferSelect;
 
-/** Returns the act that retired a workspace; null while this ledger reads it. */
-export function retirementOf(connection: LedgerDb, workspaceKey: number): WorkspaceEnd | null {
+/** Returns the act that retired a workspace; null when the workspace is not retired. */
+export function findRetirement(connection: LedgerDb, workspaceKey: number): WorkspaceEnd | null {
   return readWorkspaceEnd(connection, workspaceKey)?.end ?? null;
 }
 
-/** Throws `WorkspaceRetiredError` for a retired workspace; null is accepted and stands for no workspace. */
+/** Throws `WorkspaceRetiredError` for a retired workspace. Accepts null, which stands for no workspace. */
 export function requireNotRetired(connection: LedgerDb, workspaceKey: number | null): void {
   const found = workspaceKey === null ? undefined : readWorkspaceEnd(connection, workspaceKey);
   if (found !== undefined) throw new WorkspaceRetiredError(found.workspaceId, found.end);

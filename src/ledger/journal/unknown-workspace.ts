@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import type { LedgerDb } from '../store/ledger-db.ts';
 import { findWorkspace } from '../store/subjects.ts';
 
-/** `place` has no workspace with this id. */
+/** The ledger, or the configuration, has no workspace with this id. */
 export class UnknownWorkspaceError extends AppError {
   constructor(workspaceId: string, place: 'ledger' | 'configuration', hint: string) {
     const id = JSON.stringify(workspaceId);

@@ -5,15 +5,15 @@ import type { Config } from '../../config/types.ts';
 import { AppError, summarizeError } from '../../core/errors.ts';
 import { freeBytesAt, MIN_FREE_BYTES } from '../../core/process/disk.ts';
 import {
-  headMismatch,
-  keyFault,
-  keyFileOf,
+  checkpointKeyPath,
+  describeHeadMismatch,
+  describeMissingCheckpoints,
+  findSigningKeyFault,
   MISSING_CHECKPOINTS_REMEDY,
-  missingCheckpoints,
 } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { describeSkipped, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
-import { describeAhead, TIMES_AHEAD_REMEDY, timesAhead } from '../../ledger/journal/times-ahead.ts';
+import { describeTimesAhead, findTimesAhead, TIMES_AHEAD_REMEDY } from '../../ledger/journal/times-ahead.ts';
 import { findGroupAccessFault, nearestFolder, requireLedgerPath } from '../../ledger/store/file/ledger-path.ts';
 import { openForWriting, openReader, sqliteVersion } from '../../ledger/store/file/open.ts';
 import { describeLockHolder } from '../../ledger/store/file/write-lock.ts';
@@ -35,7 +35,7 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFind
     requireLedgerPath(path, readerGroup);
     if (!existsSync(path)) return [ok('ledger', `${path} does not exist yet; the first sync creates it`)];
     const reader = openReader(path);
-    mismatch = headMismatch(reader.connection, path);
+    mismatch = describeHeadMismatch(reader.connection, path);
     reader.close();
   } catch (error) {
     const { code, message, hint } = summarizeError(error);
@@ -134,15 +134,18 @@ export function queryLedger<T>(path: string, query: (connection: LedgerDb) => T,
 }
 
 export function checkStoredTimes(path: string, nowMs: number): DoctorFinding[] {
-  const found = queryLedger(path, (connection) => timesAhead(connection, nowMs), null);
-  return found === null ? [] : [warn('clock', describeAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
+  const found = queryLedger(path, (connection) => findTimesAhead(connection, nowMs), null);
+  return found === null ? [] : [warn('clock', describeTimesAhead(found, nowMs), TIMES_AHEAD_REMEDY)];
 }
 
 const KEY_REMEDY = 'correct `ledger.checkpoint_key_file`, or the permissions of the file and its folder';
 
-export function checkCheckpoints({ path, checkpointKeyFile = keyFileOf(path) }: Config['ledger']): DoctorFinding[] {
-  const fault = keyFault(checkpointKeyFile);
+export function checkCheckpoints({
+  path,
+  checkpointKeyFile = checkpointKeyPath(path),
+}: Config['ledger']): DoctorFinding[] {
+  const fault = findSigningKeyFault(checkpointKeyFile);
   if (fault !== null) return [fail('checkpoints', `checkpoints cannot be signed: ${fault}`, KEY_REMEDY)];
-  const lost = queryLedger(path, (connection) => missingCheckpoints(connection, path, checkpointKeyFile), null);
+  const lost = queryLedger(path, (connection) => describeMissingCheckpoints(connection, path, checkpointKeyFile), null);
   return lost === null ? [] : [warn('checkpoints', lost, MISSING_CHECKPOINTS_REMEDY)];
 }

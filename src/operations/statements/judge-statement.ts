@@ -1,5 +1,5 @@
 import { createHash, type KeyObject } from 'node:crypto';
-import { eventsSinceClose, type LaterEvent } from '../../ledger/audit/anchor/check-anchors.ts';
+import { eventsSinceClose, type LaterPeriodEvent } from '../../ledger/audit/anchor/check-anchors.ts';
 import { isSignedBy, parseCheckpoint } from '../../ledger/audit/anchor/checkpoint-log.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type StatementVerdict, verifyStatement } from '../../verifier/verify-statement.ts';
@@ -12,7 +12,7 @@ export interface Anchor {
   /** True if the source contains the close. A checkpoint may contain it without a signature of the expected key. */
   isKnown: boolean;
   /** The event that replaced the close later; null if none is known. Only a ledger can know one. */
-  supersededBy: LaterEvent | null;
+  supersededBy: LaterPeriodEvent | null;
 }
 
 export type AnchorSource = (closeDigest: string) => Anchor | Promise<Anchor>;
@@ -38,7 +38,7 @@ export interface StatementJudgement {
   anchors: readonly Anchor[];
   /** True if the statement is consistent and each source confirms its close; false without any source. */
   isAuthentic: boolean;
-  supersededBy: LaterEvent | null;
+  supersededBy: LaterPeriodEvent | null;
   /** True if the statement is inconsistent or superseded, or if a source does not confirm it. */
   isFault: boolean;
 }

@@ -14,7 +14,7 @@ import {
   type WorkspaceLine,
 } from '../../freshness/workspace-status.ts';
 import { type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
-import { type TimesAhead, timesAhead } from '../../ledger/journal/times-ahead.ts';
+import { findTimesAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
 import { describeLockHolder } from '../../ledger/store/file/write-lock.ts';
 import { ledgerId } from '../../ledger/store/schema/identity.ts';
@@ -75,7 +75,7 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
     queue: queue.status,
     exports,
     configuration: findRunningDaemon(path)?.configuration ?? null,
-    ahead: timesAhead(connection, nowMs),
+    ahead: findTimesAhead(connection, nowMs),
     skipped: skippedMonths(connection).filter(
       (month) => workspaceId === undefined || month.workspaceId === workspaceId,
     ),

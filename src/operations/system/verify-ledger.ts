@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { type Anchors, anchorChecks } from '../../ledger/audit/anchor/check-anchors.ts';
-import { formatKey, keyFileOf, missingCheckpoints, publicKeyOf } from '../../ledger/audit/anchor/checkpoint-log.ts';
+import { createAnchorChecks, type ExternalAnchors } from '../../ledger/audit/anchor/check-anchors.ts';
+import {
+  checkpointKeyPath,
+  describeMissingCheckpoints,
+  formatPublicKey,
+  readCheckpointPublicKey,
+} from '../../ledger/audit/anchor/checkpoint-log.ts';
 import { checkMoney } from '../../ledger/audit/money/verify-money.ts';
 import { verifyLedgerFile } from '../../ledger/audit/verify/verify.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -43,7 +48,7 @@ export const verifyLedger = documentOperation({
   command: 'verify',
   isSlow: true,
   async run({ connection, context }, { expect_head: head }) {
-    const { path, checkpointKeyFile = keyFileOf(path) } = context.config.ledger;
+    const { path, checkpointKeyFile = checkpointKeyPath(path) } = context.config.ledger;
     const { record } = await verifyFile({ path, connection, keyFile: checkpointKeyFile }, { head });
     return record;
   },
@@ -55,10 +60,10 @@ export const verifyLedger = documentOperation({
  */
 export async function verifyFile(
   { path, connection, keyFile }: { path: string; connection: LedgerDb; keyFile: string },
-  anchors: Anchors,
+  anchors: ExternalAnchors,
 ): Promise<{ record: z.output<typeof output>; isSigned: boolean }> {
-  const key = publicKeyOf(keyFile);
-  const { checks, isSigned } = anchorChecks(anchors, key);
+  const key = readCheckpointPublicKey(keyFile);
+  const { checks, isSigned } = createAnchorChecks(anchors, key);
   const { faults, runs, entries, keys, headDigest } = await verifyLedgerFile(connection, [checkMoney, ...checks]);
   const record = {
     ok: faults.length === 0,
@@ -66,8 +71,8 @@ export async function verifyFile(
     entries,
     keys,
     head_digest: headDigest,
-    checkpoint_key: key === null ? null : formatKey(key),
-    checkpoints_lost: faults.length > 0 ? null : missingCheckpoints(connection, path, keyFile),
+    checkpoint_key: key === null ? null : formatPublicKey(key),
+    checkpoints_lost: faults.length > 0 ? null : describeMissingCheckpoints(connection, path, keyFile),
     faults: faults.map(({ check, runId, entryId, message }) => ({ check, run_id: runId, entry_id: entryId, message })),
   };
   return { record, isSigned };

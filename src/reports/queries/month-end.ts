@@ -5,7 +5,7 @@ import { type Period, periodEndMs } from '../../core/period.ts';
 import { shellQuote } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
 import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
-import { retirementOf } from '../../ledger/journal/retired-workspaces.ts';
+import { findRetirement } from '../../ledger/journal/retired-workspaces.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { preparedSql } from '../../ledger/store/schema/drizzle.ts';
@@ -123,7 +123,7 @@ function readWorkspace(
     blockers.push({ kind, reason, command: commandFor(kind, id, period) });
   };
   if (standing.state !== 'closed') {
-    const end = workspaceKey === undefined ? null : retirementOf(connection, workspaceKey);
+    const end = workspaceKey === undefined ? null : findRetirement(connection, workspaceKey);
     if (settleHours === null) block('not_configured', 'in the ledger, but not in the configuration');
     else if (end !== null) block('ended', `ended at ${end.at} by ${end.actor}`);
     else if (standing.state === 'unknown') block('unknown', 'no data for the month');

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { evaluateJob } from '../../../src/alerts/evaluate-system.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import { startClockWatch } from '../../../src/daemon/watches/clock-watch.ts';
-import { timesAhead } from '../../../src/ledger/journal/times-ahead.ts';
+import { findTimesAhead } from '../../../src/ledger/journal/times-ahead.ts';
 import { checkStoredTimes } from '../../../src/operations/doctor/check-ledger.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
 import { notifying } from '../../support/run/real-run.ts';
@@ -28,7 +28,7 @@ function clockWorld() {
       reportHealth,
       clock,
       logger,
-      timesAhead: (nowMs: number) => timesAhead(connection, nowMs + aheadMs),
+      findTimesAhead: (nowMs: number) => findTimesAhead(connection, nowMs + aheadMs),
     };
     const watch = startClockWatch(options);
     onTestFinished(() => watch.stop());

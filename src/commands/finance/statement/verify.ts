@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { UsageError } from '../../../core/errors.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
 import { readInputFile } from '../../../input-files/input-file.ts';
-import type { LaterEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
+import type { LaterPeriodEvent } from '../../../ledger/audit/anchor/check-anchors.ts';
 import {
   type Anchor,
   type AnchorSource,
@@ -142,7 +142,7 @@ function statementFacts({ closeDigest, statement }: Extract<StatementVerdict, { 
   };
 }
 
-function supersededWords({ action, at, actor }: LaterEvent): string {
+function supersededWords({ action, at, actor }: LaterPeriodEvent): string {
   const event = action === 'reopen' ? 'reopened' : 'closed again';
   return `The period was ${event} at ${at} by ${inertText(actor)}: this statement is no longer valid.`;
 }

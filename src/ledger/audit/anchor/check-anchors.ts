@@ -1,36 +1,39 @@
 import type { KeyObject } from 'node:crypto';
-import { hasLink, linkAt } from '../../journal/chain.ts';
+import { findLink, hasLink } from '../../journal/chain.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodEvents } from '../../store/schema/billing-tables.ts';
 import { and, asc, eq, gt, query } from '../../store/schema/drizzle.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
-import { formatKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
+import { formatPublicKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
-/** Records stored elsewhere that the ledger must agree with. Each is optional. */
-export interface Anchors {
+/** Evidence kept outside the ledger that the ledger must agree with. Each kind is optional. */
+export interface ExternalAnchors {
   /** A digest that the chain must contain. */
   head?: string | undefined;
   /** Lines of a checkpoint log. */
   checkpoints?: readonly string[] | undefined;
-  /** The key that must have signed the checkpoints; the local key if it is absent. */
+  /** The public key that must have signed the checkpoints; when absent, the ledger's own key. */
   checkpointKey?: KeyObject | undefined;
 }
 
-/** Returns a check for each anchor. `isSigned` is false if there is no key to check signatures with. */
-export function anchorChecks(
-  { head, checkpoints, checkpointKey }: Anchors,
+/** Returns a check for each anchor. `isSigned` is false if no key exists, so that signatures are not checked. */
+export function createAnchorChecks(
+  { head, checkpoints, checkpointKey }: ExternalAnchors,
   localKey: KeyObject | null,
 ): { checks: Check[]; isSigned: boolean } {
   const key = checkpointKey ?? localKey;
   const checks: Check[] = [];
-  if (head !== undefined) checks.push(expectHead(head));
-  if (checkpoints !== undefined) checks.push(expectCheckpoints(checkpoints, key));
+  if (head !== undefined) checks.push(createHeadCheck(head));
+  if (checkpoints !== undefined) checks.push(createCheckpointsCheck(checkpoints, key));
   return { checks, isSigned: key !== null };
 }
 
-/** Checks that the chain contains a link with a digest kept elsewhere: then nothing up to that link was rewritten. */
-export function expectHead(digest: string): Check {
+/**
+ * Returns a check that the chain contains a link with this digest. If the digest was kept outside the ledger, nothing
+ * up to that link was rewritten.
+ */
+export function createHeadCheck(digest: string): Check {
   return (connection) => {
     if (hasLink(connection, digest)) return [];
     return [
@@ -42,8 +45,11 @@ export function expectHead(digest: string): Check {
   };
 }
 
-/** Checks that each line is a checkpoint of this ledger, signed by the key, that matches the chain at its position. */
-export function expectCheckpoints(lines: readonly string[], key: KeyObject | null): Check {
+/**
+ * Returns a check that each line is a checkpoint of this ledger, is signed by the key, and has the digest of the chain
+ * at the checkpoint's position.
+ */
+export function createCheckpointsCheck(lines: readonly string[], key: KeyObject | null): Check {
   return (connection) => {
     const id = ledgerId(connection);
     const faults: Fault[] = [];
@@ -65,14 +71,14 @@ function checkpointFault(
   const { seq, digest, ledgerId, at } = checkpoint;
   const which = `the checkpoint of link ${seq} (${at})`;
   if (ledgerId !== id) return `${which} belongs to another ledger, ${ledgerId}`;
-  if (key !== null && !isSignedBy(checkpoint, key)) return `${which} is not signed by the key ${formatKey(key)}`;
-  const found = linkAt(connection, seq)?.digest;
+  if (key !== null && !isSignedBy(checkpoint, key)) return `${which} is not signed by the key ${formatPublicKey(key)}`;
+  const found = findLink(connection, seq)?.digest;
   if (found === digest) return null;
   if (found === undefined) return `${which} is beyond the end of the chain: links were removed`;
   return `${which} has ${digest}, the chain has ${found}: history was rewritten`;
 }
 
-export interface LaterEvent {
+export interface LaterPeriodEvent {
   action: 'close' | 'reopen';
   at: string;
   actor: string;
@@ -81,7 +87,7 @@ export interface LaterEvent {
 /**
  * Lists the events of a period after the close with this digest, oldest first; null when the ledger has no such close.
  */
-export function eventsSinceClose(connection: LedgerDb, digest: string): LaterEvent[] | null {
+export function eventsSinceClose(connection: LedgerDb, digest: string): LaterPeriodEvent[] | null {
   const db = query(connection);
   const close = db
     .select()

@@ -21,7 +21,7 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../../../core/errors.ts';
 import { folderFault } from '../../../core/process/folder-fault.ts';
 import { randomId } from '../../../core/randomness.ts';
-import { linkAt } from '../../journal/chain.ts';
+import { findLink } from '../../journal/chain.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import { createHardLink } from '../../store/file/ledger-file.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
@@ -31,14 +31,17 @@ import { ledgerId } from '../../store/schema/identity.ts';
 const LARGEST_LOG_BYTES = 8 * 1024 * 1024;
 
 /** Returns the default path of the signing key. */
-export function keyFileOf(ledgerPath: string): string {
+export function checkpointKeyPath(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'checkpoint.key');
 }
 
 interface CheckpointLogOptions {
   keyFile: string;
   ledgerId: string;
-  /** Runs the work while no other process does such work on this ledger; immediately when absent. */
+  /**
+   * Runs the given work while no other process runs such work on this ledger. When absent, the work runs without
+   * waiting.
+   */
   alone?: (work: () => void) => void;
 }
 
@@ -62,15 +65,15 @@ export class CheckpointLog {
   }
 
   /**
-   * Logs a committed head. The ledger is valid whether this succeeds or not, so it never throws: returns the reason for
-   * a failure, or null.
+   * Logs a committed head. Never throws, because the ledger is valid without the checkpoint: returns why the checkpoint
+   * could not be written, or null.
    */
   note(head: Omit<Checkpoint, 'ledgerId'>): string | null {
     try {
       this.#key ??= readOrMakeKey(this.#keyFile);
       const line = signCheckpoint({ ...head, ledgerId: this.#ledgerId }, this.#key);
       this.#makeRoom();
-      // One short write at the end of the file, which several processes may do at once.
+      // Several processes may append at once: a short write at the end of a file is not interleaved.
       appendFileSync(this.#file, `${line}\n`, { mode: 0o600 });
       return null;
     } catch (error) {
@@ -79,8 +82,8 @@ export class CheckpointLog {
   }
 
   /**
-   * Rotates a full log. Checks again after waiting for another process, or it would replace the full log with the new
-   * one.
+   * Rotates a full log. Checks the size again after waiting for another process, which may have rotated the log
+   * meanwhile.
    */
   #makeRoom(): void {
     if (!this.#isFull()) return;
@@ -94,16 +97,16 @@ export class CheckpointLog {
   }
 }
 
-/** Returns the public half of the ledger's own key; null when it has none yet. */
-export function publicKeyOf(keyFile: string): KeyObject | null {
+/** Returns the public half of the ledger's own key; null when the key does not exist yet. */
+export function readCheckpointPublicKey(keyFile: string): KeyObject | null {
   return existsSync(keyFile) ? createPublicKey(readFileSync(keyFile, 'utf8')) : null;
 }
 
 /**
- * Returns the reason why no checkpoint could be signed with this key, or why a missing key could not be created; null
- * when signing would work.
+ * Returns why checkpoints cannot be signed with the key in this file or, if the file is missing, why a key cannot be
+ * created. Null when signing works.
  */
-export function keyFault(keyFile: string): string | null {
+export function findSigningKeyFault(keyFile: string): string | null {
   if (!existsSync(keyFile)) return folderFault(dirname(keyFile));
   try {
     readOrMakeKey(keyFile);
@@ -113,8 +116,11 @@ export function keyFault(keyFile: string): string | null {
   }
 }
 
-/** Derives the secret for links from the ledger's key; null when the key cannot be read or created. */
-export function linkKeyOf(keyFile: string): string | null {
+/**
+ * Derives the secret that signs links in notifications from the ledger's key; null when the key cannot be read or
+ * created.
+ */
+export function deriveLinkSecret(keyFile: string): string | null {
   try {
     const pem = readOrMakeKey(keyFile).export({ type: 'pkcs8', format: 'pem' });
     return createHmac('sha256', pem).update('links').digest('hex');
@@ -129,8 +135,8 @@ function readOrMakeKey(keyFile: string): KeyObject {
 }
 
 /**
- * Creates a key. It gets its final name only once completely on disk, because half a key could never sign. If several
- * processes create one, the first is kept.
+ * Creates a key file. The file gets its final name only when it is completely on disk, so that no process reads half a
+ * key. If several processes create a key, the first one is kept.
  */
 function makeKey(keyFile: string): void {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -149,11 +155,10 @@ function makeKey(keyFile: string): void {
 }
 
 /**
- * Returns a message with both heads when the file at the ledger's path is not the ledger last written there, but
- * another one, an older copy, or one with a different history. Null when it continues from its last checkpoint, or
- * there is no checkpoint.
+ * Compares the ledger with the last checkpoint in its folder. Returns a message when the file is another ledger, an
+ * older copy, or has a different history. Null when the chain contains the last checkpoint, or there is none.
  */
-export function headMismatch(connection: LedgerDb, ledgerPath: string): string | null {
+export function describeHeadMismatch(connection: LedgerDb, ledgerPath: string): string | null {
   const id = ledgerId(connection);
   const last = lastCheckpoint(ledgerPath, id);
   if (last === null) return null;
@@ -163,17 +168,17 @@ export function headMismatch(connection: LedgerDb, ledgerPath: string): string |
   if (last.ledgerId !== id)
     return `it is ledger ${id} at ${here}; the last checkpoint belongs to ledger ${last.ledgerId} at ${then}`;
   if (last.seq > head.seq) return `it is an older copy, which ends at ${here}; its last checkpoint is ${then}`;
-  const digest = linkAt(connection, last.seq)?.digest;
+  const digest = findLink(connection, last.seq)?.digest;
   return digest === last.digest
     ? null
     : `its history differs: link ${last.seq} is ${digest}, but its last checkpoint is ${then}`;
 }
 
 /**
- * Returns a message when the chain has links and a signing key but no checkpoint next to the ledger, so that the log
- * was removed or emptied. Null when there is a checkpoint, or none is expected.
+ * Returns a message when the checkpoint log was removed or emptied: the chain has links and the signing key exists, but
+ * no checkpoint does. Otherwise null.
  */
-export function missingCheckpoints(connection: LedgerDb, ledgerPath: string, keyFile: string): string | null {
+export function describeMissingCheckpoints(connection: LedgerDb, ledgerPath: string, keyFile: string): string | null {
   if (!existsSync(keyFile) || headOfChain(connection).seq === 0) return null;
   if (lastCheckpoint(ledgerPath, ledgerId(connection)) !== null) return null;
   const log = checkpointsBeside(ledgerPath);
@@ -182,12 +187,11 @@ export function missingCheckpoints(connection: LedgerDb, ledgerPath: string, key
 }
 
 export const MISSING_CHECKPOINTS_REMEDY =
-  'unless you moved it yourself, compare the ledger with a copy kept elsewhere (`usage-ledger verify --checkpoint FILE`); ' +
+  'unless you moved the log yourself, compare the ledger with a copy kept elsewhere (`usage-ledger verify --checkpoint FILE`); ' +
   'the next run starts a new log';
 
 /**
- * Returns the last checkpoint of this ledger, because ledgers in one folder share a log; else the last one of any
- * ledger.
+ * Returns the last checkpoint of this ledger; without one, the last of any ledger. Ledgers in one folder share a log.
  */
 function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
   const log = checkpointsBeside(ledgerPath);
@@ -219,7 +223,7 @@ interface Checkpoint {
 }
 
 interface SignedCheckpoint extends Checkpoint {
-  /** The start of its line, up to the comma before the signature: the signed bytes. */
+  /** The signed bytes: the checkpoint's line up to the comma before the signature. */
   signed: string;
   signature: Buffer;
 }
@@ -238,13 +242,14 @@ export function parseCheckpoint(line: string): SignedCheckpoint | null {
   const [, signed, ledgerId, seq, digest, at, base64] = LINE.exec(line) ?? [];
   if (signed === undefined || ledgerId === undefined || digest === undefined || at === undefined) return null;
   const signature = Buffer.from(String(base64), 'base64');
-  // The last base64 digit has unused bits, so one signature has several spellings; only the canonical one is accepted.
+  // The last base64 digit has unused bits, so the same signature can be written in several ways; only the canonical one
+  // is accepted.
   if (signature.toString('base64') !== base64) return null;
   return { ledgerId, seq: Number(seq), digest, at, signed, signature };
 }
 
-/** Returns the lines of a checkpoint file; null when none of them is a checkpoint. */
-export function checkpointLines(file: string): string[] | null {
+/** Splits the content of a checkpoint file into lines; null when no line is a checkpoint. */
+export function splitCheckpointFile(file: string): string[] | null {
   const lines = file.split('\n').filter((line) => line !== '');
   return lines.some((line) => parseCheckpoint(line) !== null) ? lines : null;
 }
@@ -254,15 +259,15 @@ export function isSignedBy({ signed, signature }: SignedCheckpoint, key: KeyObje
 }
 
 /** Formats a public key as one word: the body of its PEM. */
-export function formatKey(key: KeyObject): string {
+export function formatPublicKey(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'der' }).toString('base64');
 }
 
-/** Parses a key written by `formatKey`; null for anything else. */
-export function parseKey(text: string): KeyObject | null {
+/** Parses a key written by `formatPublicKey`; null for anything else. */
+export function parsePublicKey(text: string): KeyObject | null {
   try {
     const key = createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
-    return key.asymmetricKeyType === 'ed25519' && formatKey(key) === text ? key : null;
+    return key.asymmetricKeyType === 'ed25519' && formatPublicKey(key) === text ? key : null;
   } catch {
     return null;
   }

@@ -2,11 +2,11 @@ import type { RateCard } from '../../../billing/rates/rate-card.ts';
 import { isCurrency, minorDigits, type Rounding } from '../../../core/money.ts';
 
 /**
- * Computes the amount due by a card independently: in exact fractions, from docs/prices.md, sharing no code with the
- * charging. `verify` compares the ledger with it.
+ * Computes the amount due by a card a second time, for `verify` to compare with the ledger: in exact fractions, written
+ * from docs/prices.md, without code of the charging.
  */
 
-/** A line in the order of its columns: kind, tier, credits, unit_credits, unit_price, amount_minor, requests. */
+/** A charge line as a tuple: kind, tier, credits, unit_credits, unit_price, amount_minor, requests. */
 export type DueLine = readonly [
   string,
   number | null,
@@ -19,7 +19,7 @@ export type DueLine = readonly [
 
 type ExactFraction = readonly [over: bigint, under: bigint];
 
-/** Returns the lines of the amount due; null when it exceeds 64 bits, or the currency is unknown. */
+/** Returns the lines of the amount due; null when a line or the sum exceeds 64 bits, or the currency is unknown. */
 export function dueLines(card: RateCard, credits: bigint, requests = 0n): DueLine[] | null {
   if (!isCurrency(card.currency)) return null;
   const lines = usageLines(card, credits);
@@ -80,8 +80,8 @@ function usageLines(card: RateCard, credits: bigint): DueLine[] {
 }
 
 /**
- * Returns the card that prices a tenant, among the cards of its workspace and period; null when none matches, or
- * several rank equally.
+ * Returns the card that prices a tenant; `cards` are those of the tenant's workspace and period. Null when no card
+ * matches, or the two best matches rank equally.
  */
 export function cardFor<Card extends RateCard>(cards: readonly Card[], tenantId: string): Card | null {
   const [best, next] = cards.filter((card) => fits(card, tenantId)).sort(byRank);
@@ -120,7 +120,10 @@ function times([over, under]: ExactFraction, factor: bigint): ExactFraction {
   return [over * factor, under];
 }
 
-/** Rounds a non-negative fraction to the nearest integer, halves up or to the even neighbour. */
+/**
+ * Rounds a non-negative fraction to the nearest integer. A half is rounded up or, with `half_even`, to the even
+ * neighbour.
+ */
 function rounded([over, under]: ExactFraction, rounding: Rounding): bigint {
   const below = (2n * over + under) / (2n * under);
   const isHalf = (2n * over + under) % (2n * under) === 0n;

@@ -49,7 +49,10 @@ export function checkMoney(connection: LedgerDb): Fault[] {
   return faults;
 }
 
-/** Returns the cards of a workspace's period: those of its close, or while it is open those in force. */
+/**
+ * Returns the cards that price a workspace's period: those in force at its close or, while the period is open, those in
+ * force now.
+ */
 function pricingCards(connection: LedgerDb, period: BookedPeriod): StoredCard[] {
   const { closedSeq } = period;
   return ofPeriod(closedSeq === null ? cardsInForce(connection) : cardsAt(connection, closedSeq), period);
@@ -62,7 +65,10 @@ function ofPeriod(cards: readonly StoredCard[], { periodKey, workspaceId }: Book
   });
 }
 
-/** A tenant's figures, its charge, and the charge's lines as one text; null without a charge or lines. */
+/**
+ * A tenant's figures, its charge, and the charge's lines joined into one text; charge and lines are null if it has
+ * none.
+ */
 type ChargedRow = [
   tenantId: string,
   credits: bigint,
@@ -74,7 +80,7 @@ type ChargedRow = [
   lines: string | null,
 ];
 
-/** The lines of a tenant without a record in the period. */
+/** The expected charge line of a tenant whose record was withdrawn. */
 const NO_USAGE_LINE: readonly DueLine[] = [['usage', 1, 0n, 1n, '0', 0n, null]];
 
 function* chargeFaults(connection: LedgerDb, period: BookedPeriod, cards: readonly StoredCard[]): Generator<string> {
@@ -110,7 +116,7 @@ function* chargeFaults(connection: LedgerDb, period: BookedPeriod, cards: readon
   }
 }
 
-/** Yields costs that differ from the cost cards in force, applied to the current figures. */
+/** Yields a message for each stored cost that differs from the current figures priced by the cost cards in force. */
 function* costFaults(connection: LedgerDb, period: BookedPeriod, cards: readonly StoredCard[]): Generator<string> {
   const { periodKey } = period;
   const kept = query(connection).select().from(costs).where(eq(costs.periodKey, periodKey)).limit(1).get();
@@ -147,7 +153,7 @@ type CostRow = [
   amountMinor: bigint | null,
 ];
 
-/** Formats the lines as SQLite's json_array does. */
+/** Formats charge lines as SQLite's json_array does, to compare them with the query's text. */
 function dueLinesText(lines: readonly DueLine[]): string {
   const texts = lines.map(([kind, tier, credits, unitCredits, unitPrice, amountMinor, requests], index) => {
     const quoted = [JSON.stringify(kind), tier, credits, unitCredits, JSON.stringify(unitPrice), amountMinor, requests];
@@ -156,7 +162,7 @@ function dueLinesText(lines: readonly DueLine[]): string {
   return texts.join('');
 }
 
-/** Yields charges and charge lines of tenants without figures in the period. */
+/** Yields a message for each charge or charge line of a tenant that has no figures in the period. */
 function* orphanedCharges(connection: LedgerDb): Generator<string> {
   const rows = connection
     .prepare(
@@ -195,7 +201,7 @@ interface CheckedPeriod {
   cards: readonly StoredCard[];
 }
 
-/** A key with documents that may have to sum to something other than its own charge. */
+/** A tenant's period whose documents are summed: they may include corrections besides its own charge. */
 interface CheckedKey {
   tenantKey: bigint;
   tenantId: string;
@@ -204,7 +210,7 @@ interface CheckedKey {
   isPresent: bigint;
   creditsFrozen: bigint;
   cardKey: bigint | null;
-  /** The key's own charge; null without one, or without a price. */
+  /** The charge for the period itself, in minor units; null if it has no charge, or no price. */
   chargedMinor: bigint | null;
 }
 
@@ -216,8 +222,8 @@ interface Booked {
 }
 
 /**
- * Checks that the own charge and all corrections of each key sum to the amount due for the current figures. Yields the
- * tenant and a description of each fault.
+ * Checks that, for each tenant, the charge of the period and all corrections sum to the amount due for the current
+ * figures. Yields the tenant and a description of each fault.
  */
 function* checkSums(
   connection: LedgerDb,
@@ -241,8 +247,8 @@ function* checkSums(
 }
 
 /**
- * Yields the faults of one key. `cards`: those of the close; null while the period is open, when its own charge is the
- * amount due.
+ * Yields the faults of one tenant's period. `cards`: those of the close; null for an open period, for which the stored
+ * charge is the amount due, so that its corrections must sum to nothing.
  */
 function* keyFaults(
   key: CheckedKey,
@@ -258,7 +264,7 @@ function* keyFaults(
     const card = charged ?? cardFor(cards, key.tenantId);
     if (charged !== undefined) add(charged.currency, key.chargedMinor ?? 0n);
     const lines = card === null ? null : key.isPresent === 0n ? [] : dueLines(card, key.creditsNow, key.requestsNow);
-    // Without a price there is nothing to compare: the correction that records this has no amount either.
+    // Usage without a price cannot be compared: its correction has no amount.
     if (lines === null && cards.length > 0) return;
     if (card !== null && lines !== null) expected = new Map([[card.currency, sumDueLines(lines)]]);
   }
@@ -277,8 +283,8 @@ function minorWithCurrency(minor: bigint, currency: string): string {
 }
 
 /**
- * Selects the keys to check: in a closed period those that changed since or have corrections, in an open one those with
- * corrections.
+ * Selects the tenants to check. In an open period, those with corrections; in a closed one, also those whose figures
+ * have changed since the close.
  */
 function chargedKeys(connection: LedgerDb, isClosed: boolean) {
   const changed = `SELECT u.tenant_key FROM tenant_usage u
@@ -304,8 +310,8 @@ function chargedKeys(connection: LedgerDb, isClosed: boolean) {
 }
 
 /**
- * Yields manual lines with documents and corrections that do not sum to their current value, and lines with an invalid
- * tenant or currency.
+ * Yields a message for each manual line whose amounts in documents and corrections do not sum to its current value, and
+ * for each line with an invalid tenant or currency.
  */
 function* lineFaults(connection: LedgerDb): Generator<string> {
   const rows = connection
@@ -325,7 +331,7 @@ function* lineFaults(connection: LedgerDb): Generator<string> {
     const isMoney = isCurrency(currency) && minorUnits === 10n ** BigInt(minorDigits(currency));
     if (line.isStray !== 0n || !isMoney)
       yield `manual line ${lineId} has a tenant of another workspace or an invalid currency`;
-    // A line added and revoked between two closes was never on a statement.
+    // A line that was revoked before the close in force was on no statement of that close.
     const isStated = closedSeq !== null && afterSeq < closedSeq && (revoked === null || revoked >= closedSeq);
     const isDue = closedSeq !== null && revoked === null;
     const due = (isDue ? amountMinor : 0n) - (isStated ? amountMinor : 0n);
@@ -348,7 +354,8 @@ interface CheckedLine {
 }
 
 /**
- * Yields corrections that refer to an adjustment or manual line of another tenant or period, or to a missing period.
+ * Yields a message for each correction that refers to an adjustment or manual line of another tenant or period, or to a
+ * missing period.
  */
 function* strayCorrections(connection: LedgerDb): Generator<string> {
   const rows = connection

@@ -1,34 +1,39 @@
-import type { DigestedEvent } from '../../journal/close/event-line.ts';
-import { createLinkDigests, type DigestedAct, type DigestedRun, GENESIS_DIGEST } from '../../journal/runs/digest.ts';
+import type { PeriodEventDigestContent } from '../../journal/close/event-line.ts';
+import {
+  type ActDigestContent,
+  createLinkDigests,
+  GENESIS_DIGEST,
+  type RunDigestContent,
+} from '../../journal/runs/digest.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { IS_FIGURES } from './verify-keys.ts';
 
-type ChainRun = Omit<DigestedRun, 'appliedSeq' | 'changesAfter'> & {
+type ChainRun = Omit<RunDigestContent, 'appliedSeq' | 'changesAfter'> & {
   type: 'run';
   seq: number;
   workspaceKey: number;
   digest: string;
 };
 
-type ChainEvent = { type: 'event'; seq: number; digest: string } & DigestedEvent;
-type ChainAct = { type: 'act'; seq: number; digest: string } & Omit<DigestedAct, 'changesAfter'>;
+type ChainEvent = { type: 'event'; seq: number; digest: string } & PeriodEventDigestContent;
+type ChainAct = { type: 'act'; seq: number; digest: string } & Omit<ActDigestContent, 'changesAfter'>;
 type ChainLink = ChainRun | ChainEvent | ChainAct;
 
 export interface ChainReport {
   faults: Fault[];
   headDigest: string;
   /**
-   * True when some entry belongs to a period of another workspace or has an invalid figure; `checkEntries` finds out
-   * which.
+   * True when some entry belongs to a period of another workspace, or has an invalid figure. `checkEntries` then names
+   * the entry.
    */
   strayed: boolean;
 }
 
 /**
- * Reads the chain in order and recomputes each digest: one link per applied run, close, reopen or act. Entries must
- * follow the order of the chain without a gap, and belong to the run that claims them.
+ * Reads the chain in order and recomputes each digest: one link per applied run, close, reopen or act. Entry ids must
+ * follow the order of the chain without a gap, and each entry must belong to the run whose range contains its id.
  */
 export function checkChain(connection: LedgerDb): ChainReport {
   const faults: Fault[] = [];
@@ -65,7 +70,8 @@ export function checkChain(connection: LedgerDb): ChainReport {
         if (unexpected !== null) add(link, unexpected.message, unexpected.entryId);
         complete = unexpected?.missing !== true;
       }
-      // Without all its entries the digest cannot match, and a forged count would make this read on for ever.
+      // If entries are missing, the digest is not computed: it cannot match, and a forged number of entries would make
+      // the loop endless.
       if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
         add(link, 'its digest does not match its content, entries or row changes');
       }
@@ -84,7 +90,7 @@ export function checkChain(connection: LedgerDb): ChainReport {
   return { faults, headDigest: previous, strayed };
 }
 
-/** Returns the name of a link for messages; empty for a run, which has an id. */
+/** Returns the start of a message about a link; empty for a run, because the fault shows the run's id. */
 function linkName(link: ChainLink): string {
   if (link.type === 'run') return '';
   const what = link.type === 'event' ? link.period : `workspace ${JSON.stringify(link.workspaceId)}`;
@@ -97,7 +103,10 @@ interface UnexpectedEntry {
   missing: boolean;
 }
 
-/** The entries in a run's range; `unexpected` is the first that is missing or belongs to another run. */
+/**
+ * What was found in a run's range of entry ids. `unexpected`: the first entry that is missing or belongs to another
+ * run. `strays`: some entry has a period of another workspace or an invalid figure.
+ */
 interface CheckedRange {
   unexpected: UnexpectedEntry | null;
   strays: boolean;
@@ -137,8 +146,8 @@ function createEntryFinder(connection: LedgerDb): (run: ChainRun) => CheckedRang
 }
 
 /**
- * Reads all links in the order of the chain, one at a time, because a chain of years does not fit into memory. No
- * statement is open before the first link is requested.
+ * Reads all links in the order of the chain, one at a time, because the chain of several years does not fit into
+ * memory. Opens no statement before the first link is requested.
  */
 function readLinks(connection: LedgerDb): Iterable<ChainLink> {
   return inOrder(inOrder(readRuns(connection), readEvents(connection)), readActs(connection));
@@ -153,7 +162,8 @@ function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generato
     }
     for (; next.done !== true; next = few.next()) yield next.value;
   } finally {
-    // When `many` fails on an unreadable file, an open statement would keep the ledger from being closed.
+    // Ends the other statement when `many` fails on an unreadable file; while a statement is open, the ledger cannot be
+    // closed.
     few.return?.();
   }
 }
@@ -186,7 +196,7 @@ function* readEvents(connection: LedgerDb): Generator<ChainEvent, void> {
     .iterate() as IterableIterator<Record<string, bigint | string>>;
   for (const row of rows) {
     yield {
-      ...(row as unknown as DigestedEvent & { digest: string }),
+      ...(row as unknown as PeriodEventDigestContent & { digest: string }),
       type: 'event',
       seq: Number(row.eventSeq),
       eventSeq: Number(row.eventSeq),

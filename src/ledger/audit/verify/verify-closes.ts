@@ -75,7 +75,7 @@ export function verifyCloses(connection: LedgerDb): Fault[] {
     .limit(FAULTS_PER_CHECK)
     .all();
   for (const each of unclosed) add(`commitment of link ${each.eventSeq} of the chain`, 'that link is not a close');
-  // Reading a salt skips characters other than hex digits, so no digest would reveal them.
+  // Code that reads a salt skips characters that are not hex digits, so a digest cannot reveal a changed salt.
   const { salt } = closeCommitments;
   const saltless = db
     .select({ seq, period: periods.period })
@@ -118,7 +118,7 @@ export function verifyCloses(connection: LedgerDb): Fault[] {
   return faults;
 }
 
-/** Lists workspaces with a retirement mark that does not match the latest link about it. */
+/** Lists the workspaces whose `ended_seq` does not match the latest link that retired or resumed them. */
 function mismatchedRetirements(connection: LedgerDb): string[] {
   const rows = connection.prepare(
     `SELECT w.workspace_id FROM workspaces w WHERE w.ended_seq IS NOT (
@@ -129,8 +129,8 @@ function mismatchedRetirements(connection: LedgerDb): string[] {
 }
 
 /**
- * Lists closes with statement numbers that do not continue their series, one per statement by tenant id, and closes of
- * stray numbers.
+ * Lists the closes whose statement numbers do not continue their series, one number per statement in the order of
+ * tenant ids, and the closes that numbers refer to without belonging there.
  */
 function misnumberedCloses(connection: LedgerDb): number[] {
   const closes = connection
@@ -165,7 +165,7 @@ function misnumberedCloses(connection: LedgerDb): number[] {
   return [...unexpected.map(([closeSeq]) => closeSeq), ...(strays.pluck().all() as number[])];
 }
 
-/** Lists closes without the letterhead that their lines contain the hash of. */
+/** Lists the closes whose letterhead is missing or does not have the hash that the close recorded. */
 function missingLetterheads(connection: LedgerDb): number[] {
   const kept = query(connection).select().from(letterheads).all();
   const known = new Set(
@@ -178,8 +178,9 @@ function missingLetterheads(connection: LedgerDb): number[] {
 }
 
 /**
- * Lists reconciliations that do not belong to an earlier close in the workspace of their link, or that changed after
- * that link, as invoice numbers also must not: anyone with the triggers' function can add rows that look current.
+ * Lists the reconciliations that do not belong to an earlier close in the workspace of their link, and those that
+ * changed after that link, or whose invoice numbers did. The triggers alone do not reveal such rows, because any
+ * program can define the function that the triggers call.
  */
 function unexpectedReconciliations(connection: LedgerDb): number[] {
   const rows = connection.prepare(
@@ -198,9 +199,9 @@ function unexpectedReconciliations(connection: LedgerDb): number[] {
 }
 
 /**
- * Checks adjustments: each closed key's frozen figure plus its adjustments is its current state; the adjustments of an
- * open period sum to zero; each correction matches its entry and each reversal its reopen; both belong to one
- * workspace, are dated like their run or reopen, and are booked in the first later month that was open then.
+ * Checks adjustments. In a closed period, a tenant's frozen figures plus its adjustments must equal its current
+ * figures; in an open period, the adjustments must sum to zero. Each correction must match its entry, and each reversal
+ * its reopen, in workspace and time. Each must be booked in the first later month that was open at that time.
  */
 export function checkAdjustments(connection: LedgerDb): Fault[] {
   return [
@@ -272,7 +273,8 @@ function unexpectedAdjustments(connection: LedgerDb) {
 }
 
 /**
- * Keys of a workspace's periods count months: the number of closed periods between two keys must equal their distance.
+ * Lists the adjustments that were not booked in the first open month. Period keys count months, so the number of months
+ * between the corrected and the booked period must equal the number of closed periods between them.
  */
 function misbookedAdjustments(connection: LedgerDb): number[] {
   const rows = connection.prepare(

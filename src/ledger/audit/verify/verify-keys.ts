@@ -7,11 +7,10 @@ import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
 
 /**
- * Reports whether the entries or the state of any key fail `checkEntries` or `checkState`, which name the key but take
- * about twice as long. Compares the entries of each key as two lists, in one pass in key order: the values before each
- * entry (its values less its deltas) must be a zero followed by the values after the previous entry. The sum of the
- * deltas then equals the last entry's values. The check of the chain verifies that runs and keys belong to the same
- * workspace.
+ * Reports whether `checkEntries` or `checkState`, which take about twice as long, would find a fault. Compares the
+ * entries of each key as two lists, in one pass in key order: the values before each entry (its values less its deltas)
+ * must be a zero followed by the values after the previous entry. The sum of the deltas then equals the last entry's
+ * values. Does not check that runs and keys belong to the same workspace, because `checkChain` does.
  */
 export function hasUnexpectedKey(connection: LedgerDb): boolean {
   const kindByValues = `CASE WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
@@ -50,7 +49,7 @@ export function hasUnexpectedKey(connection: LedgerDb): boolean {
   return unexpected !== undefined;
 }
 
-/** SQL condition: the numbers of an entry `e` are valid figures. */
+/** SQL condition that is true when all four figures of the entry `e` are valid. */
 export const IS_FIGURES = `${NO_FIGURE} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
 
 interface UnexpectedKeyEntry {
@@ -62,9 +61,9 @@ interface UnexpectedKeyEntry {
 }
 
 /**
- * Checks each entry against the previous one on the same key: its values are the previous ones plus its deltas, its
- * kind matches its values, and its period and tenant belong to the workspace of its run. The digests contain only names
- * of periods and tenants, and two workspaces may share these names.
+ * Checks each entry against the previous entry of the same key. Its values must be the previous ones plus its deltas,
+ * its kind must match its values, and its period and tenant must belong to the workspace of its run. Digests do not
+ * show the latter, because they contain only the names of periods and tenants, which two workspaces may share.
  */
 export function checkEntries(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -116,8 +115,9 @@ interface UnexpectedKey {
 }
 
 /**
- * Checks that the sum of a key's deltas equals its current state, that the state's marks match its first and last
- * entry, and that neither exists without the other.
+ * Checks that the sum of a key's deltas equals its current state; that the columns `withdrawn`, `first_run_key` and
+ * `changed_run_key` of the state match the key's first and last entry; and that every key with entries has a state, and
+ * the reverse.
  */
 export function checkState(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -163,8 +163,8 @@ export function checkState(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Checks that the figures last read for a period equal its state, apart from withdrawn and absent tenants. With a wrong
- * digest the next run would mistake changed figures for unchanged ones.
+ * Checks that the stored digest of the figures last read for a period matches the period's state, without withdrawn and
+ * absent tenants. If the digest is wrong, the next run may take changed figures for unchanged ones.
  */
 export function checkFigures(connection: LedgerDb): Fault[] {
   const periods = connection
@@ -197,7 +197,7 @@ export function checkFigures(connection: LedgerDb): Fault[] {
   return faults;
 }
 
-/** Returns a number where a double is exact, as the service's answers are parsed. */
+/** Converts a figure to a number if a double holds it exactly, as the service's responses are parsed. */
 function toExactNumber(figure: bigint): number | bigint {
   return Number.isSafeInteger(Number(figure)) ? Number(figure) : figure;
 }

@@ -4,12 +4,12 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type VerifyReport, verifyLedger } from './verify.ts';
 
 export interface SuspectFile {
-  /** The name of the file in messages, such as `the copy of /data/ledger.db`. */
+  /** How messages name the file, such as `the copy of /data/ledger.db`. */
   what: string;
   hint: string;
 }
 
-/** Verifies a ledger completely; throws the first fault as `backup_faulty`. */
+/** Verifies a ledger completely. Throws `backup_faulty`, with the first fault in its message, if there are faults. */
 export function verifyOrThrow(connection: LedgerDb, suspect: SuspectFile): VerifyReport {
   const report = verifyLedger(connection);
   const [first, ...others] = report.faults;
@@ -21,7 +21,7 @@ export function verifyOrThrow(connection: LedgerDb, suspect: SuspectFile): Verif
 }
 
 /** Converts an SQLite error about a damaged file into `backup_faulty`; returns any other error unchanged. */
-export function faultOf(error: unknown, suspect: SuspectFile): unknown {
+export function toDamagedFileError(error: unknown, suspect: SuspectFile): unknown {
   return isDamagedFileError(error) ? suspectFileError(suspect, error.message, error) : error;
 }
 

@@ -5,17 +5,23 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { hasUnexpectedKey } from './verify-keys.ts';
 
-/** The entries of a key are spread over one page per run that wrote them; a cache avoids reading those pages again. */
+/**
+ * The scan's page cache. The entries of a key are spread over many pages, one per run, which a larger cache avoids
+ * reading again.
+ */
 const SCAN_CACHE_KIB = 49_152;
 
-/** The two checks that read every page and depend on nothing else; they take half of the time. */
-export interface Scan {
+/**
+ * The results of the two checks that read every page. They take half of the time and need no other result, so they can
+ * run in a thread.
+ */
+export interface ScanResult {
   integrity: Fault[];
-  /** The entries or state of some key are wrong; `checkEntries` and `checkState` find out which. */
+  /** True when the entries or the state of some key are wrong; `checkEntries` and `checkState` then name the key. */
   isUnexpected: boolean;
 }
 
-export function scanLedger(connection: LedgerDb): Scan {
+export function scanLedger(connection: LedgerDb): ScanResult {
   const rows = connection.pragma(`integrity_check(${FAULTS_PER_CHECK})`) as { integrity_check: string }[];
   const integrity = rows
     .map(({ integrity_check: message }) => message)
@@ -24,7 +30,10 @@ export function scanLedger(connection: LedgerDb): Scan {
   return { integrity, isUnexpected: looksUnexpected(connection) };
 }
 
-/** Falls back to the exact checks when the quick one fails: they report the error. */
+/**
+ * Runs the quick check of all keys. Returns true if it fails with an error, so that the exact checks run and report the
+ * error.
+ */
 function looksUnexpected(connection: LedgerDb): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });
   connection.pragma(`cache_size = -${SCAN_CACHE_KIB}`);
@@ -39,16 +48,16 @@ function looksUnexpected(connection: LedgerDb): boolean {
   }
 }
 
-/** Runs `scanLedger` on its own thread, see scan-thread.ts. */
+/** Runs `scanLedger` in a thread of its own, see scan-thread.ts. */
 export class ScanThread {
-  readonly result: Promise<Scan>;
+  readonly result: Promise<ScanResult>;
   readonly #worker: Worker;
 
   constructor(path: string) {
     this.#worker = new Worker(siblingModule(import.meta.url, 'scan-thread'), { workerData: path });
-    const { promise, resolve, reject } = Promise.withResolvers<Scan>();
+    const { promise, resolve, reject } = Promise.withResolvers<ScanResult>();
     this.result = promise;
-    // A caller that fails before it asks for the result reports its own error instead.
+    // Avoids an unhandled rejection when the caller fails before it awaits the result.
     promise.catch(() => undefined);
     this.#worker.once('message', resolve);
     this.#worker.once('error', reject);

@@ -12,9 +12,9 @@ import { type Check, FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { type ChainReport, checkChain } from './verify-chain.ts';
 import { checkAdjustments, verifyCloses } from './verify-closes.ts';
 import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
-import { type Scan, ScanThread, scanLedger } from './verify-scan.ts';
+import { type ScanResult, ScanThread, scanLedger } from './verify-scan.ts';
 
-/** Small, because most checks read each page once. */
+/** The page cache of most checks, which is small because they read each page once. */
 const CACHE_KIB = 4096;
 
 export interface VerifyReport {
@@ -22,7 +22,10 @@ export interface VerifyReport {
   runs: number;
   entries: number;
   keys: number;
-  /** Digest of the last link of the chain: kept elsewhere, it reveals a ledger that was replaced as a whole. */
+  /**
+   * Digest of the last link of the chain. A copy of it kept outside the ledger reveals a ledger that was replaced as a
+   * whole.
+   */
   headDigest: string;
 }
 
@@ -30,8 +33,8 @@ export interface VerifyReport {
  * Recomputes every invariant in one read transaction: the file's integrity and references, the digest chain over runs
  * and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks' counts, the
  * closed figures against the entries before the close, the adjustments against both, guarded rows against their
- * changes, and the views and triggers against the migrations; then the checks in `more`. The first fault is the most
- * precise one.
+ * changes, and the views and triggers against the migrations; then the checks in `more`. The most precise fault comes
+ * first.
  */
 export function verifyLedger(connection: LedgerDb, more: readonly Check[] = []): VerifyReport {
   return connection.transaction(() => {
@@ -40,13 +43,12 @@ export function verifyLedger(connection: LedgerDb, more: readonly Check[] = []):
   })();
 }
 
-/** The head is null for a file that cannot be read to its end. */
+/** The report about a ledger file. `headDigest` is null for a file that is too damaged to be read to its end. */
 export type FileReport = Omit<VerifyReport, 'headDigest'> & { headDigest: string | null };
 
 /**
- * Verifies a ledger file, scanning keys and pages in another thread at the same time. That thread may see the ledger a
- * moment later, which must be valid as well. A file too damaged to be read to its end is a finding, not a failure of
- * the check.
+ * Verifies a ledger file, while another thread scans keys and pages. That thread may see a later state of the ledger,
+ * which must be valid, too. A file that is too damaged to be read to its end is reported as a fault, not thrown.
  */
 export async function verifyLedgerFile(connection: LedgerDb, more: readonly Check[] = []): Promise<FileReport> {
   try {
@@ -91,7 +93,7 @@ function checkContents(connection: LedgerDb, more: readonly Check[]): Contents {
   return { chain, others };
 }
 
-function toReport(connection: LedgerDb, scan: Scan, { chain, others }: Contents): VerifyReport {
+function toReport(connection: LedgerDb, scan: ScanResult, { chain, others }: Contents): VerifyReport {
   const isSuspicious = chain.faults.length > 0 || chain.strayed || scan.isUnexpected;
   return {
     faults: [
@@ -120,8 +122,8 @@ function withSmallCache<T>(connection: LedgerDb, use: () => T): T {
 }
 
 /**
- * Runs a check. Sums that overflow and text that cannot be parsed are findings, because only a forgery can contain
- * them; errors about the file itself are thrown.
+ * Runs a check. Reports sums that overflow and text that cannot be parsed as faults, because only a forged ledger
+ * contains such values; throws errors about the file itself.
  */
 function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
   try {
@@ -141,8 +143,8 @@ function checkReferences(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Checks that a run is applied exactly when it is in the chain, and then has no error. Its id, which the digest covers,
- * contains its start.
+ * Checks that a run is applied exactly when it is in the chain, that an applied run has no error, and that its start
+ * matches the time in its id, which the digest covers.
  */
 function checkRuns(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -161,8 +163,8 @@ function checkRuns(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Checks that every applied run has exactly one accepted walk, its last, with the run's counts, and no other run has
- * one. Retention may have deleted all walks of old runs without entries.
+ * Checks that the last walk of every applied run, and no other walk, is accepted and has the run's counts. Old runs
+ * without entries may have no walks, because retention deletes them.
  */
 function checkWalks(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -252,9 +254,9 @@ function unexpectedBounds(connection: LedgerDb): UnexpectedPeriod[] {
 }
 
 /**
- * Checks that each guarded row matches its last row change, so that none was changed, added or deleted without the
- * triggers, and that alerts match their transitions. Row changes must have no gap; the check of the chain verifies that
- * runs cover them.
+ * Checks that each guarded row matches its last row change, so that no row was changed, added or deleted without the
+ * triggers; that row changes have no gap; and that alerts match their transitions. `checkChain` verifies that the
+ * digests of runs cover the row changes.
  */
 export function checkGuardedRows(connection: LedgerDb): Fault[] {
   const messages = guardedTables().flatMap((guarded) => [...unexpectedRows(connection, guarded)]);
@@ -271,7 +273,10 @@ export function checkGuardedRows(connection: LedgerDb): Fault[] {
   return messages.slice(0, FAULTS_PER_CHECK).map((message) => fault('controls', message));
 }
 
-/** Lists alerts with a state other than their last transition's, or a revision other than the number of transitions. */
+/**
+ * Lists the alerts whose state is not that of their last transition, or whose revision is not the number of their
+ * transitions.
+ */
 function unexpectedAlerts(connection: LedgerDb): string[] {
   return connection
     .prepare(
@@ -316,12 +321,16 @@ function* unexpectedRows(connection: LedgerDb, guarded: GuardedTable): Generator
   for (const row of gone) yield `row ${row} of ${table} was deleted by another program`;
 }
 
-/** Computed on first use: it takes as long as a small ledger's other checks, and does not change. */
+/**
+ * The schema of this version, by type and name. Computed on first use, because that takes as long as all other checks
+ * of a small ledger.
+ */
 let expected: ReadonlyMap<string, string | null> | null = null;
 
 /**
- * Checks that tables, views and triggers are exactly those of the migrations: a rewritten `finance_*` view shows wrong
- * figures over a valid ledger, and a ledger without its triggers is no longer append-only. Added indexes are harmless.
+ * Checks that tables, views and triggers are exactly those of the migrations: a changed `finance_*` view would show
+ * wrong figures of a valid ledger, and a ledger without its triggers is not append-only. Ignores added indexes, which
+ * are harmless.
  */
 function checkSchema(connection: LedgerDb): Fault[] {
   const found = readSchema(connection);

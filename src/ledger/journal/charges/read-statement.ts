@@ -16,7 +16,7 @@ import { eq, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
-import { linkAt } from '../chain.ts';
+import { findLink } from '../chain.ts';
 import { coveringRun } from '../close/adjustments.ts';
 import { createLinkDigests } from '../runs/digest.ts';
 import { tenantForecaster } from './credit-pricer.ts';
@@ -49,7 +49,7 @@ export function findBilledPeriod(
   const closedSeq = found?.closedSeq ?? null;
   const place = { periodKey, closedSeq };
   const isOver = elapsedFraction(period, nowMs) === 1;
-  const close = closedSeq === null ? null : linkAt(connection, closedSeq);
+  const close = closedSeq === null ? null : findLink(connection, closedSeq);
   const latest = closedSeq === null ? certificateOf(connection, place) : null;
   return {
     workspaceId,

@@ -13,7 +13,7 @@ import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { digestOfEvent, headOfChain } from '../runs/digest.ts';
 import { addQuietPeriod, reverseAdjustments } from './adjustments.ts';
 import { type CloseBlocker, type ClosingTerms, closeStanding } from './close-standing.ts';
-import type { DigestedEvent } from './event-line.ts';
+import type { PeriodEventDigestContent } from './event-line.ts';
 
 export interface CloseRequest extends ClosingTerms {
   /** The person who closes; stored unchanged. */
@@ -218,7 +218,7 @@ function appendEvent(connection: LedgerDb, request: PeriodEventRequest): PeriodE
   const eventSeq = head.seq + 1;
   const figures = sumUsage(connection, periodKey, action === 'close' ? 'now' : 'closed');
   const reversed = action === 'reopen' ? reverseAdjustments(connection, { periodKey, eventSeq, nowMs }) : 0;
-  const event: DigestedEvent = {
+  const event: PeriodEventDigestContent = {
     previousDigest: head.digest,
     eventSeq,
     action,
@@ -253,7 +253,7 @@ function appendEvent(connection: LedgerDb, request: PeriodEventRequest): PeriodE
 /** Writes a close or reopen with its digest, in the caller's transaction. */
 function insertEvent(
   connection: LedgerDb,
-  { workspaceId: _, period: __, ...event }: DigestedEvent,
+  { workspaceId: _, period: __, ...event }: PeriodEventDigestContent,
   row: { workspaceKey: number; periodKey: number; digest: string },
 ): void {
   query(connection)

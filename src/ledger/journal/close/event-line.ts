@@ -5,7 +5,7 @@ import { closeCommitments } from '../../store/schema/billing-tables.ts';
 import { eq, getTableColumns, prepared, sql } from '../../store/schema/drizzle.ts';
 
 /** The content of a close or reopen that its digest covers, besides the adjustments that a reopen reverses. */
-export interface DigestedEvent {
+export interface PeriodEventDigestContent {
   previousDigest: string;
   eventSeq: number;
   action: 'close' | 'reopen';
@@ -45,7 +45,7 @@ const commitmentOf = prepared((db) => {
  * number before the leaves. A reopen has one line, `[previous_digest, event_seq, action, workspace_id, period, at,
  * actor, note, forced, overridden, tenants, credits_used, request_count, last_entry_id, system_user]`.
  */
-export function prepareEventLine(connection: LedgerDb): (event: DigestedEvent) => EventLine {
+export function prepareEventLine(connection: LedgerDb): (event: PeriodEventDigestContent) => EventLine {
   const array = (places: string[]) => connection.prepare(`SELECT json_array(${places.join(', ')})`).pluck();
   const integer = 'CAST(? AS INTEGER)';
   const placeLine = array(['?', integer, ...'????']);

@@ -26,7 +26,7 @@ import { bookAdjustments } from '../close/adjustments.ts';
 import type { RunStaging, WalkFacts } from '../staging/staging.ts';
 import { type AbsentKey, appendWithdrawals, hasAbsences, requeueAbsent, updateAbsences } from './absences.ts';
 import { type ClaimedRun, holdsLease, releaseLease } from './claim-run.ts';
-import { changesToCover, type DigestedRun, digestOfRun, headOfChain } from './digest.ts';
+import { changesToCover, digestOfRun, headOfChain, type RunDigestContent } from './digest.ts';
 import { recordWalk, type WalkRecord } from './fail-run.ts';
 import { storeListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
@@ -192,7 +192,7 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
 function readRunRow(
   connection: LedgerDb,
   run: ClaimedRun,
-): Pick<DigestedRun, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
+): Pick<RunDigestContent, 'kind' | 'slot' | 'fromPeriod' | 'toPeriod' | 'fencingToken'> {
   const db = query(connection);
   const row = db.select().from(runs).where(eq(runs.runKey, run.runKey)).get();
   if (row === undefined) throw new Error(`the ledger has no run ${run.runId}`);

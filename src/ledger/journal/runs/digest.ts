@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { preparedSql } from '../../store/schema/drizzle.ts';
 import { entryKindSql } from '../../store/schema/keys.ts';
 import type { acts } from '../../store/schema/workspace-tables.ts';
-import { type DigestedEvent, prepareEventLine } from '../close/event-line.ts';
+import { type PeriodEventDigestContent, prepareEventLine } from '../close/event-line.ts';
 
 /** The previous digest of the first link of the chain. */
 export const GENESIS_DIGEST = '0'.repeat(64);
@@ -16,7 +16,7 @@ export const GENESIS_DIGEST = '0'.repeat(64);
 const ENTRIES_PER_CHUNK = 512;
 
 /** The content of a run that its digest covers, besides its entries and adjustments. */
-export interface DigestedRun {
+export interface RunDigestContent {
   runKey: number;
   previousDigest: string;
   appliedSeq: number;
@@ -36,7 +36,7 @@ export interface DigestedRun {
 }
 
 /** The content of an act that its digest covers, besides its row changes. */
-export interface DigestedAct {
+export interface ActDigestContent {
   previousDigest: string;
   actSeq: number;
   action: (typeof acts.$inferSelect)['action'];
@@ -82,7 +82,7 @@ export function createLinkDigests(connection: LedgerDb) {
   };
   const lineOfEvent = prepareEventLine(connection);
   return {
-    ofRun(run: DigestedRun): string {
+    ofRun(run: RunDigestContent): string {
       const { entries, firstEntryId, lastChangeSeq } = run;
       const start = [run.previousDigest, run.appliedSeq, run.runId, run.workspaceId, run.finishedAt, entries];
       const rest = [run.kind, run.slot, run.fromPeriod, run.toPeriod, run.fencingToken, lastChangeSeq];
@@ -95,12 +95,12 @@ export function createLinkDigests(connection: LedgerDb) {
       addChanges(hash, run);
       return hash.digest('hex');
     },
-    ofEvent(event: DigestedEvent): string {
+    ofEvent(event: PeriodEventDigestContent): string {
       const hash = createHash('sha256').update(`${lineOfEvent(event).line}\n`);
       addAdjustments(hash, ofEventAdjustments, event.eventSeq);
       return hash.digest('hex');
     },
-    ofAct(act: DigestedAct): string {
+    ofAct(act: ActDigestContent): string {
       const { previousDigest, actSeq, action, workspaceId, at, actor, note } = act;
       const fields = [previousDigest, actSeq, action, workspaceId, at, actor, note];
       const hash = createHash('sha256').update(String(actLine.get(...fields, act.lastChangeSeq)));
@@ -111,11 +111,11 @@ export function createLinkDigests(connection: LedgerDb) {
   };
 }
 
-export function digestOfRun(connection: LedgerDb, run: DigestedRun): string {
+export function digestOfRun(connection: LedgerDb, run: RunDigestContent): string {
   return createLinkDigests(connection).ofRun(run);
 }
 
-export function digestOfEvent(connection: LedgerDb, event: DigestedEvent): string {
+export function digestOfEvent(connection: LedgerDb, event: PeriodEventDigestContent): string {
   return createLinkDigests(connection).ofEvent(event);
 }
 

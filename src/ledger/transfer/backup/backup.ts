@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { fileTime, nextTurn } from '../../../core/clock.ts';
 import { canHaveHappened } from '../../../core/stored-time.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
-import { faultOf, type SuspectFile, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
+import { type SuspectFile, toDamagedFileError, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
 import {
   copyLedger,
   createHardLink,
@@ -19,7 +19,7 @@ import { withWorkFolder } from '../../store/file/work-folder.ts';
 
 export const BACKUP_FOLDER_REMEDY = 'correct `backup.folder`, or the rights of the folder';
 
-export interface BackupOrder {
+export interface LedgerBackupRequest {
   ledgerPath: string;
   /** The file to write; its folder must exist. */
   target: string;
@@ -37,22 +37,22 @@ export interface BackupReport {
 }
 
 /**
- * Writes a copy of the ledger as it is between two runs, verifies it (integrity, chain, invariant) and only then gives
- * it its name. The copy is one file (0600, rollback journal) that opens from read-only media. Throws LedgerError
- * `backup_exists`, `backup_folder_missing`, `bad_backup_target`, `backup_faulty`, `backup_failed` and the errors of
- * `openReader`; the reason of `signal` when it aborts. After an error, no file is left behind.
+ * Copies the ledger to a new file, verifies the copy, and only then gives the file its final name. The copy is a single
+ * file (mode 0600, rollback journal) that can be opened on read-only media. Throws LedgerError `backup_exists`,
+ * `backup_folder_missing`, `bad_backup_target`, `backup_faulty`, `backup_failed` and the errors of `openReader`; the
+ * reason of `signal` when it aborts. After an error, no file is left behind.
  */
-export async function backupLedger({ ledgerPath, target, force, signal }: BackupOrder): Promise<BackupReport> {
+export async function backupLedger({ ledgerPath, target, force, signal }: LedgerBackupRequest): Promise<BackupReport> {
   const path = resolve(target);
   const replace = force === true;
-  requireFreeTarget(path, ledgerPath, replace);
+  requireBackupTarget(path, ledgerPath, replace);
   const reader = openReader(ledgerPath);
   try {
     return await withWorkFolder(backupFolderPrefix(path), async (folder) => {
       const copy = join(folder, 'ledger.db');
       await copyLedger(reader.connection, copy, signal);
       const { runs, entries, keys, headDigest } = verifyBackup(copy, ledgerPath);
-      // The check blocks: a signal received meanwhile is delivered in the next turn.
+      // The verification blocks the event loop, so a stop signal received meanwhile arrives in the next turn.
       await nextTurn();
       signal.throwIfAborted();
       const sizeBytes = statSync(copy).size;
@@ -60,22 +60,30 @@ export async function backupLedger({ ledgerPath, target, force, signal }: Backup
       return { path, sizeBytes, runs, entries, keys, headDigest };
     });
   } catch (error) {
-    throw toBackupError(faultOf(error, suspectOf(ledgerPath)), `cannot write ${path}`);
+    throw toBackupError(toDamagedFileError(error, suspectOf(ledgerPath)), `cannot write ${path}`);
   } finally {
     reader.close();
   }
 }
 
-/** Returns the prefix of the folder in which a backup to `path` is assembled; six more characters follow. */
+/**
+ * Returns the prefix of the name of the folder in which a backup to `path` is assembled; six random characters follow
+ * the prefix.
+ */
 export function backupFolderPrefix(path: string): string {
   return `${path}.part-`;
 }
 
-/** Matches the name of a folder in which a scheduled backup is assembled, up to its random suffix. */
+/**
+ * Matches the start of the name of a folder in which a scheduled backup is assembled: all but the random characters.
+ */
 const UNFINISHED_NAME = /^ledger-\d{8}T\d{6}Z\.db\.part-/;
 
-/** Returns the prefix of the folder name if a scheduled backup is assembled in it; null for any other name. */
-export function unfinishedPrefix(name: string): string | null {
+/**
+ * Returns the prefix of a folder name if the folder is one in which a scheduled backup is assembled; null for any other
+ * name.
+ */
+export function unfinishedBackupPrefix(name: string): string | null {
   return UNFINISHED_NAME.exec(name)?.[0] ?? null;
 }
 
@@ -96,7 +104,7 @@ function verifyBackup(copy: string, ledgerPath: string): VerifyReport {
 }
 
 /** Throws unless a backup may be written to this path, see `backupLedger`. */
-export function requireFreeTarget(path: string, ledgerPath: string, replace: boolean): void {
+export function requireBackupTarget(path: string, ledgerPath: string, replace: boolean): void {
   const folder = dirname(path);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw new LedgerError('backup_folder_missing', `folder ${folder} does not exist`, {
@@ -111,7 +119,7 @@ export function requireFreeTarget(path: string, ledgerPath: string, replace: boo
   const sidecar = SIDECAR_SUFFIXES.map((suffix) => `${path}${suffix}`).find((file) => existsSync(file));
   if (sidecar !== undefined) {
     throw new LedgerError('bad_backup_target', `${sidecar} exists, and SQLite would treat it as part of the backup`, {
-      hint: 'name another file, or remove that one if no program uses it',
+      hint: 'name another backup file, or remove the existing file if no program uses it',
     });
   }
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -128,7 +136,7 @@ function alreadyThere(path: string): LedgerError {
   });
 }
 
-/** Moves the copy to its path. A file created there meanwhile is kept, unless `replace` is set. */
+/** Moves the copy to its path. Throws if a file was created there meanwhile, unless `replace` is set. */
 function moveInto(copy: string, path: string, replace: boolean): void {
   if (replace) {
     renameSync(copy, path);
@@ -146,16 +154,18 @@ export function backupName(nowMs: number): string {
   return `ledger-${fileTime(nowMs)}.db`;
 }
 
-/** Returns the time of a scheduled backup by its name, ISO-8601 UTC; null for any other name. */
-export function backupTime(name: string): string | null {
+/** Returns the time in the name of a scheduled backup, ISO-8601 UTC; null for any other name. */
+export function backupTimeOf(name: string): string | null {
   const parts = BACKUP_NAME.exec(name);
   if (parts === null) return null;
   const [, year, month, day, hour, minute, second] = parts;
   return `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`;
 }
 
-/** Returns the newest scheduled backup among these names, ignoring future ones; null when there is none. */
-export function newestBackup(names: readonly string[], nowMs: number): string | null {
+/**
+ * Returns the name of the newest scheduled backup, ignoring names with a time in the future; null when there is none.
+ */
+export function selectNewestBackup(names: readonly string[], nowMs: number): string | null {
   return (
     names
       .filter((name) => isKnown(name, nowMs))
@@ -165,17 +175,17 @@ export function newestBackup(names: readonly string[], nowMs: number): string | 
 }
 
 /**
- * Returns the scheduled backups to delete so that `keep` are left, oldest first; never `newName`. Future ones count as
- * the oldest. Other names are ignored.
+ * Returns the names of the scheduled backups to delete so that `keep` remain, including `newName`. Oldest first; names
+ * with a time in the future count as the oldest. Ignores other names.
  */
-export function oldBackups(names: readonly string[], newName: string, keep: number, nowMs: number): string[] {
-  const others = names.filter((name) => backupTime(name) !== null && name !== newName).sort();
+export function selectExpiredBackups(names: readonly string[], newName: string, keep: number, nowMs: number): string[] {
+  const others = names.filter((name) => backupTimeOf(name) !== null && name !== newName).sort();
   const ahead = others.filter((name) => !isKnown(name, nowMs));
   const byAge = [...ahead, ...others.filter((name) => isKnown(name, nowMs))];
   return byAge.slice(0, Math.max(0, byAge.length - (keep - 1)));
 }
 
 function isKnown(name: string, nowMs: number): boolean {
-  const time = backupTime(name);
+  const time = backupTimeOf(name);
   return time !== null && canHaveHappened(Date.parse(time), nowMs);
 }

@@ -13,7 +13,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { fileTime, isoTime, nextTurn } from '../../../core/clock.ts';
 import type { VerifyReport } from '../../audit/verify/verify.ts';
-import { faultOf, type SuspectFile, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
+import { type SuspectFile, toDamagedFileError, verifyOrThrow } from '../../audit/verify/verify-or-throw.ts';
 import { pauseRestored, readOutlets } from '../../journal/outlets/outlet-book.ts';
 import { headOfChain } from '../../journal/runs/digest.ts';
 import {
@@ -34,14 +34,14 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId, writeMeta } from '../../store/schema/identity.ts';
 import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate.ts';
 
-export interface RestoreOrder {
+export interface LedgerRestoreRequest {
   file: string;
-  /** Origin of the file, for messages; its path when absent. */
+  /** How messages name the file, such as the URL that it was downloaded from; its path when absent. */
   source?: string;
   ledgerPath: string;
-  /** Replaces the existing ledger even when it is not the one that was backed up. */
+  /** Replaces the existing ledger even if the backup is of another ledger. */
   replaceOther?: boolean;
-  /** Makes the copy a ledger of its own. */
+  /** Gives the restored copy an id of its own, so that it is a separate ledger. */
   asNew?: NewIdentity;
   version: string;
   nowMs: number;
@@ -53,22 +53,22 @@ export interface RestoreReport {
   entries: number;
   keys: number;
   headDigest: string;
-  /** The backup has the schema of an older version: the next start migrates it. */
+  /** True when the backup has the schema of an older version, which the next start of the program migrates. */
   outdated: boolean;
   replaced: ReplacedLedger | null;
 }
 
 /**
- * Replaces the ledger with a copy of a backup, and keeps the replaced one next to it. Nothing is touched before the
- * copy has passed the checks of `verify`; whenever the process is killed, the ledger's path leads to the complete old
- * or the complete new ledger. Throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`, `backup_faulty`,
+ * Replaces the ledger with a copy of a backup, and keeps the replaced one next to it. Nothing is changed before the
+ * copy has passed the checks of `verify`. Even if the process is killed, the ledger's path leads to the complete old or
+ * the complete new ledger. Throws LedgerError `backup_missing`, `not_a_backup`, `not_a_ledger`, `backup_faulty`,
  * `ledger_newer`, `ledger_in_use`, `other_ledger`, `ledger_link_broken`, `backup_failed`; `ledger_outdated` for an
  * older backup that is to become a ledger of its own; the reason of `signal` when it aborts.
  */
-export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport> {
+export async function restoreLedger(order: LedgerRestoreRequest): Promise<RestoreReport> {
   const { signal, nowMs } = order;
   refuseDanglingLink(order.ledgerPath);
-  // A symbolic link is kept: its target is replaced, on the target's disk.
+  // If the ledger's path is a symbolic link, the link is kept and its target is replaced.
   const ledgerPath = existsSync(order.ledgerPath) ? realpathSync(order.ledgerPath) : order.ledgerPath;
   const file = resolve(order.file);
   const suspect: SuspectFile = {
@@ -86,7 +86,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
       pauseOutlets(copy, nowMs);
       if (order.asNew !== undefined) assignIdentity(copy, order.asNew, nowMs);
       const { report, outdated } = verifyRestored(copy, order, suspect);
-      // The check blocks: a signal received meanwhile is delivered in the next turn.
+      // The verification blocks the event loop, so a stop signal received meanwhile arrives in the next turn.
       await nextTurn();
       signal.throwIfAborted();
       const replaced = await swapLedger(copy, ledgerPath, {
@@ -98,7 +98,7 @@ export async function restoreLedger(order: RestoreOrder): Promise<RestoreReport>
       return { runs, entries, keys, headDigest, outdated, replaced };
     });
   } catch (error) {
-    throw toBackupError(faultOf(error, suspect), `cannot restore ${ledgerPath}`);
+    throw toBackupError(toDamagedFileError(error, suspect), `cannot restore ${ledgerPath}`);
   } finally {
     backup?.close();
   }
@@ -127,7 +127,7 @@ function openBackup(file: string, ledgerPath: string, { hint }: SuspectFile): Le
  */
 function verifyRestored(
   copy: string,
-  { version, nowMs }: RestoreOrder,
+  { version, nowMs }: LedgerRestoreRequest,
   suspect: SuspectFile,
 ): { report: VerifyReport; outdated: boolean } {
   const connection = new Database(copy, { readonly: true });
@@ -159,8 +159,8 @@ function isCurrent(connection: LedgerDb): boolean {
 }
 
 /**
- * Pauses all outlets, because billing systems may have received more than the copy knows: nothing is sent before a
- * person resumes them.
+ * Pauses all outlets of the copy, because receivers may have more entries than the copy contains. Outlets send nothing
+ * until a person resumes them.
  */
 function pauseOutlets(copy: string, nowMs: number): void {
   const reader = new Database(copy, { readonly: true });
@@ -180,13 +180,13 @@ function pauseOutlets(copy: string, nowMs: number): void {
 
 interface NewIdentity {
   newLedgerId: string;
-  /** Removes data about the original itself, in the transaction that assigns the new id. */
+  /** Called in the transaction that assigns the new id, to remove data that concerns only the original ledger. */
   leave: (connection: LedgerDb) => void;
 }
 
 /**
- * Gives the ledger file `copy`, which no other process has open, an id of its own, and records its original and that
- * one's head (`made_of` in `ledger_meta`). Chain, entries and ids of workspace alerts do not change.
+ * Gives the ledger file `copy`, which no other process has open, a new id. Records the id and the head of the original
+ * as `made_of` in `ledger_meta`. Does not change the chain, the entries and the ids of workspace alerts.
  */
 function assignIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs: number): void {
   const connection = openForWriting(copy);
@@ -221,7 +221,7 @@ interface LedgerSwap {
   nowMs: number;
 }
 
-/** The locked old ledger; without a connection when it is too damaged to open. */
+/** The old ledger, locked. `connection` is null when the file is too damaged to open. */
 interface LockedLedger {
   connection: LedgerDb | null;
   /** Null when this version cannot read it. */
@@ -249,7 +249,7 @@ async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): 
     removeUnfinishedRestores(ledgerPath);
     const aside = freeName(`${ledgerPath}.replaced-${fileTime(nowMs)}`);
     if (held !== null) await keepOldLedger(ledgerPath, aside, dirname(copy), held.connection);
-    // SQLite would apply a leftover log of any file to the new ledger.
+    // A leftover log would otherwise be applied by SQLite to the new ledger.
     if (held?.connection == null) {
       for (const suffix of ['-wal', '-journal']) {
         if (existsSync(`${ledgerPath}${suffix}`)) renameSync(`${ledgerPath}${suffix}`, `${aside}${suffix}`);
@@ -266,8 +266,8 @@ async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): 
 }
 
 /**
- * Opens the ledger exclusively, with its WAL written back and removed. A process that has it open in WAL mode holds a
- * shared lock even when idle, so that changing the journal mode fails.
+ * Opens the ledger under SQLite's exclusive lock, with its WAL written back and removed. Throws `ledger_in_use` if
+ * another process has the ledger open: even an idle process holds a shared lock in WAL mode.
  */
 function lockExclusively(ledgerPath: string): LockedLedger {
   refuseOtherProgram(ledgerPath);
@@ -296,14 +296,14 @@ function readOrNull(read: () => string): string | null {
   try {
     return read();
   } catch {
-    // Damaged, or of an older version: cannot be read without migrating it.
+    // The ledger is damaged, or has an older schema that cannot be read without a migration.
     return null;
   }
 }
 
 /**
- * Gives the old ledger its second name. Without hard links it is copied through the connection, because opening the
- * file separately and closing it again would release the lock.
+ * Keeps the old ledger under a second name. On a file system without hard links, copies it through the connection that
+ * holds the lock: opening and closing the file separately would release the lock.
  */
 async function keepOldLedger(ledgerPath: string, aside: string, folder: string, connection: LedgerDb | null) {
   if (createHardLink(ledgerPath, aside, () => new LedgerError('backup_failed', `${aside} exists`))) return;
@@ -315,13 +315,19 @@ async function keepOldLedger(ledgerPath: string, aside: string, folder: string, 
   renameSync(unfinished, aside);
 }
 
-/** Lets the group that may read the old ledger read the new one; the copy has the group of its folder. */
+/**
+ * Gives the copy the access mode of the old ledger, so that members of the reader group can read it. Does so only if
+ * both have the same group.
+ */
 function copyReadAccess(ledgerPath: string, copy: string): void {
   const old = statSync(ledgerPath);
   if (statSync(copy).gid === old.gid) chmodSync(copy, old.mode & 0o777);
 }
 
-/** Removes the second name that a restore killed before its rename left on the ledger still in place. */
+/**
+ * Removes second names of the current ledger, which an earlier restore left behind when it was killed before its last
+ * step.
+ */
 function removeUnfinishedRestores(ledgerPath: string): void {
   const folder = dirname(ledgerPath);
   const prefix = `${basename(ledgerPath)}.replaced-`;

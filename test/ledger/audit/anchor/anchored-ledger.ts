@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { CheckpointLog, keyFileOf, publicKeyOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
-import { type DigestedRun, digestOfRun } from '../../../../src/ledger/journal/runs/digest.ts';
+import {
+  CheckpointLog,
+  checkpointKeyPath,
+  readCheckpointPublicKey,
+} from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
+import { digestOfRun, type RunDigestContent } from '../../../../src/ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { ledgerId } from '../../../../src/ledger/store/schema/identity.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
@@ -13,7 +17,7 @@ import { NOON } from '../../../support/time/test-clock.ts';
 export async function anchoredLedger() {
   const { connection, path } = openLedger();
   const id = ledgerId(connection);
-  const log = new CheckpointLog(path, { keyFile: keyFileOf(path), ledgerId: id });
+  const log = new CheckpointLog(path, { keyFile: checkpointKeyPath(path), ledgerId: id });
   const heads: Applied[] = [];
   for (const [index, credits] of [5, 6, 7].entries()) {
     const run = await publish(connection, [usageRecord('acme', credits)], { nowMs: NOON + index * 60_000 });
@@ -31,7 +35,7 @@ export function linesOf(path: string): string[] {
 }
 
 export function ownKey(path: string) {
-  const key = publicKeyOf(keyFileOf(path));
+  const key = readCheckpointPublicKey(checkpointKeyPath(path));
   if (key === null) throw new Error('the ledger has no key');
   return key;
 }
@@ -53,7 +57,7 @@ export function rewriteLast(connection: LedgerDb): void {
          last_change_seq AS lastChangeSeq
        FROM runs JOIN workspaces USING (workspace_key) ORDER BY applied_seq DESC LIMIT 1`,
     )
-    .get() as DigestedRun;
+    .get() as RunDigestContent;
   const forged = digestOfRun(connection, last);
   pastGuards(connection, `UPDATE runs SET digest = '${forged}' WHERE run_key = ${last.runKey}`);
 }

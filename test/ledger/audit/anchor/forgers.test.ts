@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { expectCheckpoints } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
-import { CheckpointLog, keyFileOf } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
+import { createCheckpointsCheck } from '../../../../src/ledger/audit/anchor/check-anchors.ts';
+import { CheckpointLog, checkpointKeyPath } from '../../../../src/ledger/audit/anchor/checkpoint-log.ts';
 import { verifyLedger } from '../../../../src/ledger/audit/verify/verify.ts';
 import { commitClose } from '../../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod } from '../../../../src/ledger/journal/close/close-period.ts';
@@ -52,10 +52,10 @@ const FORGERIES: Forgery[] = [
     forge: ({ connection, path, id }) => {
       rewriteLast(connection);
       rmSync(join(dirname(path), 'checkpoints.log'));
-      const log = new CheckpointLog(path, { keyFile: keyFileOf(path), ledgerId: id });
+      const log = new CheckpointLog(path, { keyFile: checkpointKeyPath(path), ledgerId: id });
       const digest = connection.prepare('SELECT digest FROM runs ORDER BY applied_seq DESC LIMIT 1').pluck().get();
       expect(log.note({ seq: 3, digest: String(digest), at: '2026-03-20T12:00:00.000Z' })).toBeNull();
-      expect(verifyLedger(connection, [expectCheckpoints(linesOf(path), ownKey(path))]).faults).toEqual([]);
+      expect(verifyLedger(connection, [createCheckpointsCheck(linesOf(path), ownKey(path))]).faults).toEqual([]);
     },
     foundBy: 'checkpoints',
   },
@@ -185,10 +185,10 @@ test.each(FORGERIES)('who $does is found by: $foundBy', async ({ forge, foundBy 
   const ledger = await anchoredLedger();
   const { connection, path } = ledger;
   const [kept, key] = [linesOf(path), ownKey(path)];
-  expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults).toEqual([]);
+  expect(verifyLedger(connection, [createCheckpointsCheck(kept, key)]).faults).toEqual([]);
   await forge(ledger);
   expect(verifyLedger(connection).faults.length > 0).toBe(foundBy === 'verify');
-  expect(verifyLedger(connection, [expectCheckpoints(kept, key)]).faults.length > 0).toBe(foundBy !== 'nothing');
+  expect(verifyLedger(connection, [createCheckpointsCheck(kept, key)]).faults.length > 0).toBe(foundBy !== 'nothing');
 });
 
 function sql(text: string): (ledger: Ledger) => void {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { verifyLedger } from '../../../../../src/ledger/audit/verify/verify.ts';
-import { type DigestedRun, digestOfRun } from '../../../../../src/ledger/journal/runs/digest.ts';
+import { digestOfRun, type RunDigestContent } from '../../../../../src/ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../../../../src/ledger/store/ledger-db.ts';
 import { publish, usageRecord } from '../../../../support/open-ledger.ts';
 import { buildRichLedger } from './rich-ledger.ts';
@@ -130,7 +130,7 @@ test('a forger who rewrites the digests too leaves a valid ledger: only a head d
          last_change_seq AS lastChangeSeq
        FROM runs JOIN workspaces USING (workspace_key) ORDER BY applied_seq DESC LIMIT 1`,
     )
-    .get() as DigestedRun;
+    .get() as RunDigestContent;
   const forged = digestOfRun(connection, last);
   expect(verifyLedger(connection).faults[0]).toMatchObject({ check: 'chain', runId: last.runId });
   editPastGuards(connection, `UPDATE runs SET digest = '${forged}' WHERE run_key = ${last.runKey}`);
