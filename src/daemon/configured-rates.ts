@@ -1,5 +1,5 @@
 import { summarizeError } from '../core/errors.ts';
-import { cardsInConfig, changeOfCards } from '../ledger/journal/charges/card-store.ts';
+import { cardsInConfig, compareCardsWithForce } from '../ledger/journal/charges/card-store.ts';
 import type { Context } from '../wiring/context.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Context } from '../wiring/context.ts';
 export async function applyConfiguredRates(context: Context): Promise<void> {
   const { config, clock, logger } = context;
   const { rates, costs } = cardsInConfig(config);
-  const { added, retired } = changeOfCards(context.reader().connection, { rates, costs });
+  const { added, retired } = compareCardsWithForce(context.reader().connection, { rates, costs });
   if (added.length + retired.length === 0) return;
   try {
     const writer = await context.writer();

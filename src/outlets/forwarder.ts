@@ -2,12 +2,17 @@ import pMap from 'p-map';
 import type { OutletConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import { ageMs } from '../core/stored-time.ts';
-import { type OutletException, type OutletRow, type Pause, readOutlet } from '../ledger/journal/outlets/outlet-book.ts';
+import {
+  type OutletException,
+  type OutletPause,
+  type OutletRow,
+  readOutlet,
+} from '../ledger/journal/outlets/outlet-book.ts';
 import {
   entriesAfterCursor,
-  exceptionIds,
+  findExceptionIds,
+  firstHeldEntries,
   heldEntries,
-  heldTenants,
   lastEntryId,
   type OutletEntry,
 } from '../ledger/journal/outlets/read-entries.ts';
@@ -103,7 +108,7 @@ export class Forwarder {
     const last = entries.at(-1);
     if (last === undefined) return NOTHING_SENT_REPORT;
     const lastId = Number(last.entryId);
-    const apart = exceptionIds(connection, { outlet: row.name, cursor, to: lastId });
+    const apart = findExceptionIds(connection, { outlet: row.name, cursor, to: lastId });
     const prepared = this.#judge(
       entries.filter(({ entryId }) => !apart.has(entryId)),
       row,
@@ -135,7 +140,7 @@ export class Forwarder {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
     if (row === undefined || row.paused !== null || reasonNotSending(row, outlet) !== null) return NOTHING_SENT_REPORT;
-    const free = heldTenants(connection, row.name).find((entry) => this.#judge([entry], row).held === 0);
+    const free = firstHeldEntries(connection, row.name).find((entry) => this.#judge([entry], row).held === 0);
     if (free === undefined) return NOTHING_SENT_REPORT;
     const entries = heldEntries(connection, { outlet: row.name, tenantKey: free.tenantKey, limit: ENTRIES_PER_STEP });
     const forgotten = entries.filter(({ postedAt }) => postedAt !== null && this.#isForgotten(postedAt));
@@ -238,7 +243,7 @@ export class Forwarder {
   ): Promise<StepReport> {
     const refusal = outcomes.find((outcome) => outcome.is === 'unauthorized');
     const waiting = outcomes.find((outcome) => outcome.is === 'retry' && outcome !== NOT_SENT);
-    const pause: { paused: Pause; reason: string } | null =
+    const pause: { paused: OutletPause; reason: string } | null =
       refusal === undefined
         ? null
         : { paused: 'unauthorized', reason: `the receiver refused the credentials: ${refusal.answer}` };

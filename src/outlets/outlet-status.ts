@@ -1,6 +1,6 @@
 import type { OutletConfig } from '../config/types.ts';
 import { counted, withThousands } from '../core/text/words.ts';
-import { type EventState, exceptionCounts, readOutlets } from '../ledger/journal/outlets/outlet-book.ts';
+import { countExceptions, type OutletEventState, readOutlets } from '../ledger/journal/outlets/outlet-book.ts';
 import { lastEntryId } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { quantityOf } from './events.ts';
@@ -17,7 +17,7 @@ export interface OutletStatus {
   /** Number of ledger entries that the outlet has not processed yet. */
   waiting: number;
   /** Number and total quantity of the exceptions, by state. */
-  events: Record<EventState, { events: number; quantity: bigint }>;
+  events: Record<OutletEventState, { events: number; quantity: bigint }>;
   checkedAt: string | null;
   /**
    * Differences that the last comparison with the receiver found; null if it found none, or if there was no comparison.
@@ -29,12 +29,12 @@ export interface OutletStatus {
 export function readOutletStatuses(connection: LedgerDb, outlets: readonly OutletConfig[]): OutletStatus[] {
   if (outlets.length === 0) return [];
   const started = new Map(readOutlets(connection).map((row) => [row.name, row]));
-  const counts = exceptionCounts(connection);
+  const counts = countExceptions(connection);
   const last = lastEntryId(connection);
   return outlets.map((outlet) => {
     const { name, type, send } = outlet;
     const row = started.get(name);
-    const of = (state: EventState) => {
+    const of = (state: OutletEventState) => {
       const found = counts.find((count) => count.outlet === name && count.state === state);
       return { events: found?.events ?? 0, quantity: found === undefined ? 0n : quantityOf(found, outlet) };
     };

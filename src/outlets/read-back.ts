@@ -4,7 +4,7 @@ import {
   entriesAfterCursor,
   periodsAfterCursor,
   type SentSum,
-  sentSums,
+  sumSentEntries,
 } from '../ledger/journal/outlets/read-entries.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { customerOf, entryIdIn, quantityOf } from './events.ts';
@@ -36,8 +36,8 @@ export async function createArrivalLookup(
   for (const period of periodsAfterCursor(connection, row.cursor, flightTo)) {
     if (period < row.fromPeriod) continue;
     const asked = { outlet: row.name, period, workspaces: workspacesOf(row) };
-    const without = byCustomer(await sentSums(connection, { ...asked, upTo: row.cursor }), outlet);
-    const withIt = byCustomer(await sentSums(connection, { ...asked, upTo: flightTo }), outlet);
+    const without = byCustomer(await sumSentEntries(connection, { ...asked, upTo: row.cursor }), outlet);
+    const withIt = byCustomer(await sumSentEntries(connection, { ...asked, upTo: flightTo }), outlet);
     const there = await receiver.usage(period, [...withIt.keys()], signal);
     if (there === null) return null;
     for (const [customer, { quantity }] of withIt) {
@@ -78,7 +78,7 @@ export async function checkOutlet(
   const row = readOutlet(connection, outlet.name);
   if (row === undefined || period < row.fromPeriod) return { customers: 0, differences: [] };
   const asked = { outlet: row.name, period, upTo: row.cursor, workspaces: workspacesOf(row) };
-  const ours = byCustomer(await sentSums(connection, asked), outlet);
+  const ours = byCustomer(await sumSentEntries(connection, asked), outlet);
   const theirs = await receiver.usage(period, [...ours.keys()], signal);
   if (theirs === null) return { customers: null, differences: [] };
   const differences: OutletDifference[] = [];

@@ -1,5 +1,5 @@
 import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
-import type { Window } from '../ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../ledger/journal/staging/staging.ts';
 
 /** A period is read for this many hours after it has settled: closing it needs two agreeing walks that far apart. */
 const CLOSING_HOURS = 24;
@@ -22,7 +22,7 @@ export interface WindowInput {
  * Returns the periods that a run reads. The first run and every reconciliation read the whole history. Other runs read
  * the current period, the previous one until it can be closed, and `lookbackPeriods` more before those.
  */
-export function planWindow(input: WindowInput): Window {
+export function planWindow(input: WindowInput): RunWindow {
   const current = periodAt(input.nowMs);
   const to = input.to ?? current;
   if (input.from !== undefined) return { from: input.from, to };

@@ -4,7 +4,7 @@ import { summarizeError } from '../core/errors.ts';
 import type { ApplyResult } from '../ledger/journal/runs/apply-run.ts';
 import type { ClaimedRun, RunKind } from '../ledger/journal/runs/claim-run.ts';
 import type { RunFailure, WalkRecord } from '../ledger/journal/runs/fail-run.ts';
-import type { Window } from '../ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../ledger/journal/staging/staging.ts';
 import { UnauthorizedError } from '../usage-api/errors.ts';
 import { refuseSuspiciousListing } from './refuse-suspicious.ts';
 import { addWaitToMessage, type NextSlot, startRunDeadline } from './run-deadline.ts';
@@ -18,13 +18,13 @@ export interface SyncRequest {
   slot: string | null;
   /** Returns the latest time at which the next slot begins; absent for a manual run. */
   nextSlot?: NextSlot;
-  window: Window;
+  window: RunWindow;
   signal: AbortSignal;
   onProgress?: (progress: SyncProgress) => void;
 }
 
 export type SyncOutcome =
-  | ({ status: 'applied'; workspaceId: string; window: Window; walks: number; pages: number; records: number } & Omit<
+  | ({ status: 'applied'; workspaceId: string; window: RunWindow; walks: number; pages: number; records: number } & Omit<
       ApplyResult<EvaluationResult>,
       'extra'
     > & { alerts: EvaluationResult })

@@ -2,7 +2,7 @@ import type { WorkspaceConfig } from '../config/types.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Period } from '../core/period.ts';
-import type { Window } from '../ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../ledger/journal/staging/staging.ts';
 import type { Pacer } from '../net/pacer.ts';
 import type { Writer } from '../writer/writer.ts';
 import type { StagingMemory } from './staging-room.ts';
@@ -15,7 +15,7 @@ export interface PageQuery {
 }
 
 /** Converts a window to the parameters of a query. */
-export function windowParameters({ from, to }: Window): Pick<PageQuery, 'fromPeriod' | 'toPeriod'> {
+export function windowParameters({ from, to }: RunWindow): Pick<PageQuery, 'fromPeriod' | 'toPeriod'> {
   return { fromPeriod: from ?? undefined, toPeriod: to ?? undefined };
 }
 

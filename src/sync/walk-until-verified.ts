@@ -1,7 +1,7 @@
 import { collectGarbage } from '../core/process/memory.ts';
 import type { ClaimedRun } from '../ledger/journal/runs/claim-run.ts';
 import type { WalkRecord } from '../ledger/journal/runs/fail-run.ts';
-import type { WalkFacts, Window } from '../ledger/journal/staging/staging.ts';
+import type { RunWindow, WalkFacts } from '../ledger/journal/staging/staging.ts';
 import { describeFlaws } from './describe-flaws.ts';
 import { judgeWalk } from './judge-walk.ts';
 import type { RunDeadline } from './run-deadline.ts';
@@ -24,7 +24,7 @@ export interface SyncProgress {
 }
 
 interface WalksOptions {
-  window: Window;
+  window: RunWindow;
   signal: AbortSignal;
   deadline: RunDeadline;
   room: StagingLease;

@@ -26,9 +26,9 @@ import type { ActLink } from '../ledger/journal/acts.ts';
 import { setCards } from '../ledger/journal/charges/charge-run.ts';
 import { chargeReopened, commitClose, type StatementForm } from '../ledger/journal/charges/commit-close.ts';
 import {
+  type AddLineRequest,
   addLine,
   type LineChange,
-  type LineRequest,
   type RevokeRequest,
   revokeLine,
 } from '../ledger/journal/charges/manual-lines.ts';
@@ -167,7 +167,7 @@ export const WRITER_COMMANDS = {
   },
 
   setCards: onConnection(setCards),
-  addLine(session: Session, request: LineRequest): LineChange & WithCheckpoint {
+  addLine(session: Session, request: AddLineRequest): LineChange & WithCheckpoint {
     const line = addLine(session.connection, request);
     return { ...line, ...recordHead(session, line.seq, line.digest, request.nowMs) };
   },

@@ -21,7 +21,7 @@ import {
   recordWalk,
   type WalkRecord,
 } from '../ledger/journal/runs/fail-run.ts';
-import { knownListing } from '../ledger/journal/runs/known-listing.ts';
+import { findKnownListing } from '../ledger/journal/runs/known-listing.ts';
 import { digestOfPage } from '../ledger/journal/staging/page-log.ts';
 import type { StagedPage, StagedRecord } from '../ledger/journal/staging/staged-record.ts';
 import { RunStaging, type WalkFacts } from '../ledger/journal/staging/staging.ts';
@@ -81,7 +81,7 @@ export const runCommands = {
   claimRun({ connection, runs, claimant }: Session, request: ClaimRequest): ClaimedRun | SlotDone {
     const run = claimRun(connection, request, claimant);
     if ('runKey' in run) {
-      const known = knownListing(connection, run, request.kind);
+      const known = findKnownListing(connection, run, request.kind);
       runs.set(run.runKey, { run, staging: new RunStaging(connection, run.workspaceKey, run.window, known) });
     }
     return run;

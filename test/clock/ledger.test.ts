@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { isoTime } from '../../src/core/clock.ts';
 import { verifyLedger } from '../../src/ledger/audit/verify/verify.ts';
-import { closeStanding } from '../../src/ledger/journal/close/close-standing.ts';
+import { findCloseStanding } from '../../src/ledger/journal/close/close-standing.ts';
 import { usageAsOf } from '../../src/ledger/journal/runs/as-of.ts';
 import { claimRun, LEASE_MS } from '../../src/ledger/journal/runs/claim-run.ts';
 import { pruneRuns } from '../../src/ledger/journal/runs/prune-runs.ts';
@@ -96,7 +96,7 @@ playTable([
       const { wrong, right } = shownBy(jump);
       const { connection } = openLedger();
       const blockers = (nowMs: number) =>
-        closeStanding(connection, { ...CLOSING, nowMs }).blockers.map(({ reason }) => reason);
+        findCloseStanding(connection, { ...CLOSING, nowMs }).blockers.map(({ reason }) => reason);
       const read = (nowMs: number) => publish(connection, [usageRecord('acme', 1, FEBRUARY)], { nowMs });
       await read(right);
       await read(wrong);
@@ -118,7 +118,7 @@ playTable([
       await read(wrong);
       await read(right + MINUTE_MS);
       await read(right + 13 * HOUR_MS);
-      expect(closeStanding(connection, { ...CLOSING, nowMs: right + 13 * HOUR_MS }).blockers).toEqual([]);
+      expect(findCloseStanding(connection, { ...CLOSING, nowMs: right + 13 * HOUR_MS }).blockers).toEqual([]);
     },
   },
   {

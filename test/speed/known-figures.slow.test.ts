@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { knownFiguresOf } from '../../src/ledger/journal/runs/read-known.ts';
+import { createKnownFigures } from '../../src/ledger/journal/runs/read-known.ts';
 import { openLedger, publish, usageRecord } from '../support/open-ledger.ts';
 
 const LARGE = 2n ** 53n;
@@ -32,7 +32,7 @@ test('figures reported as equal are exactly equal, and equal small figures are a
         );
         const keyOf = connection.prepare('SELECT tenant_key FROM tenants WHERE tenant_id = ?').pluck();
         const periodKey = connection.prepare('SELECT period_key FROM periods').pluck().get() as number | undefined;
-        const known = knownFiguresOf(connection, periodKey ?? 1);
+        const known = createKnownFigures(connection, periodKey ?? 1);
         const asked = held
           .map((one) => ({
             key: keyOf.get(`t${one.tenant}`) as number,

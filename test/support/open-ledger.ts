@@ -9,7 +9,7 @@ import { closePeriod, type PeriodEvent, reopenPeriod } from '../../src/ledger/jo
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import { digestOfPage } from '../../src/ledger/journal/staging/page-log.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
-import type { Window } from '../../src/ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../../src/ledger/journal/staging/staging.ts';
 import { openForWriting } from '../../src/ledger/store/file/open.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { migrateLedger } from '../../src/ledger/store/schema/migrate.ts';
@@ -107,7 +107,7 @@ export function applyWalk({ session, run, staging }: RunUnderWay, nowMs = NOON) 
 export interface PublishOptions extends ClaimOptions {
   withdraws?: boolean;
   /** The periods that are asked for; all, unless given. */
-  window?: Window;
+  window?: RunWindow;
 }
 
 /**

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Consistency } from '../../src/config/types.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
-import type { Window } from '../../src/ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../../src/ledger/journal/staging/staging.ts';
 import type { LedgerDb } from '../../src/ledger/store/ledger-db.ts';
 import { type Change, playLedger, QUIET, type Step, WHOLE } from './ledger-play.ts';
 
@@ -57,7 +57,13 @@ function stepOf(before: fc.Arbitrary<number>): fc.Arbitrary<Step> {
   return fc.record({
     changes: fc.oneof(fc.constant([]), fc.array(change, { minLength: 1, maxLength: 3 })),
     kind: fc.constantFrom<RunKind>('manual', 'manual', 'manual', 'scheduled', 'reconcile'),
-    window: fc.constantFrom<Window>(WHOLE, WHOLE, WHOLE, { from: '2026-02', to: '2026-03' }, { from: null, to: null }),
+    window: fc.constantFrom<RunWindow>(
+      WHOLE,
+      WHOLE,
+      WHOLE,
+      { from: '2026-02', to: '2026-03' },
+      { from: null, to: null },
+    ),
     workspace: fc.constantFrom<Step['workspace']>('ws-1', 'ws-1', 'ws-2'),
     consistency: fc.constantFrom<Consistency>('counted', 'twice', 'auto'),
     isDeaf: fc.constantFrom(false, false, false, true),

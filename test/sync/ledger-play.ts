@@ -2,7 +2,7 @@ import type { Consistency } from '../../src/config/types.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { RunKind } from '../../src/ledger/journal/runs/claim-run.ts';
 import type { StagedRecord } from '../../src/ledger/journal/staging/staged-record.ts';
-import type { Window } from '../../src/ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../../src/ledger/journal/staging/staging.ts';
 import { openLedger } from '../support/open-ledger.ts';
 import { listingOf } from '../support/run/listing.ts';
 import { realRun, writerOn } from '../support/run/real-run.ts';
@@ -10,7 +10,7 @@ import { NOON } from '../support/time/test-clock.ts';
 
 const PER_PAGE = 4;
 const MONTHS = ['2026-01', '2026-02', '2026-03'];
-export const WHOLE: Window = { from: '2026-01', to: '2026-03' };
+export const WHOLE: RunWindow = { from: '2026-01', to: '2026-03' };
 
 /** What happens to a listing; `before`: at the answer of that number in the next reading, 0 before it begins. */
 export interface Change {
@@ -22,7 +22,7 @@ export interface Change {
 export interface Step {
   changes: readonly Change[];
   kind: RunKind;
-  window: Window;
+  window: RunWindow;
   workspace: 'ws-1' | 'ws-2';
   consistency: Consistency;
   /** The service gives all that it has, whatever window it is asked for. */
@@ -89,7 +89,7 @@ export function playLedger() {
   };
 }
 
-function isInside({ period }: StagedRecord, { from, to }: Window): boolean {
+function isInside({ period }: StagedRecord, { from, to }: RunWindow): boolean {
   return (from === null || period >= from) && (to === null || period <= to);
 }
 

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { freezeFigures, setClosed, unfreezeFigures } from '../../ledger/journal/close/close-period.ts';
+import { freezeFigures, setClosingLink, unfreezeFigures } from '../../ledger/journal/close/close-period.ts';
 import { coverPeriods } from '../../ledger/journal/runs/apply-run.ts';
 import { countEntries, updateState } from '../../ledger/journal/runs/merge-staged.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -92,7 +92,7 @@ export class Replica {
 
   #closeOrReopen({ action, seq, periodKey }: RecordedLink): void {
     const { connection } = this;
-    setClosed(connection, periodKey, action === 'close' ? seq : null);
+    setClosingLink(connection, periodKey, action === 'close' ? seq : null);
     if (action === 'close') freezeFigures(connection, periodKey);
     else {
       unfreezeFigures(connection, periodKey);

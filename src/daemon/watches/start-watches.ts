@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { Job } from '../../alerts/rules/job-failed/kind.ts';
 import { AppError } from '../../core/errors.ts';
 import { freeBytesAt } from '../../core/process/disk.ts';
-import { closesInForce } from '../../ledger/journal/close/closes-in-force.ts';
+import { listClosesInForce } from '../../ledger/journal/close/closes-in-force.ts';
 import { findTimesAhead } from '../../ledger/journal/times-ahead.ts';
 import type { ExportStatus } from '../../reports/files/export-folder.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -107,7 +107,7 @@ export function startBackupsAndExports(context: Context, wakeDeliveries: () => v
       ? null
       : startExportSchedule({
           config,
-          closesAfter: (eventSeq) => closesInForce(connection, eventSeq),
+          closesAfter: (eventSeq) => listClosesInForce(connection, eventSeq),
           reportHealth: healthReporter(context, 'export', wakeDeliveries),
           clock,
           logger,

@@ -11,7 +11,7 @@ import {
   findSigningKeyFault,
   MISSING_CHECKPOINTS_REMEDY,
 } from '../../ledger/audit/anchor/checkpoint-log.ts';
-import { describeSkipped, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
+import { describeSkipped, listSkippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
 import { retiredWorkspaces } from '../../ledger/journal/retired-workspaces.ts';
 import { describeTimesAhead, findTimesAhead, TIMES_AHEAD_REMEDY } from '../../ledger/journal/times-ahead.ts';
 import { findGroupAccessFault, nearestFolder, requireLedgerPath } from '../../ledger/store/file/ledger-path.ts';
@@ -67,7 +67,7 @@ export function checkEndedWorkspaces({ ledger, workspaces }: Pick<Config, 'ledge
 }
 
 export function checkCloses({ path }: Config['ledger']): DoctorFinding[] {
-  const words = queryLedger(path, (connection) => describeSkipped(skippedMonths(connection)), null);
+  const words = queryLedger(path, (connection) => describeSkipped(listSkippedMonths(connection)), null);
   if (words === null) return [];
   return [warn('closes', words, 'close each with `usage-ledger close PERIOD --workspace ID`')];
 }

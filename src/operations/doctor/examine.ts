@@ -6,7 +6,7 @@ import { type CronSchedule, timesAfter } from '../../core/cron.ts';
 import { type ConfigError, summarizeError } from '../../core/errors.ts';
 import { inertText } from '../../core/text/inert-text.ts';
 import { counted } from '../../core/text/words.ts';
-import { requestsOfRuns } from '../../ledger/journal/runs/run-facts.ts';
+import { requestsOfLatestRuns } from '../../ledger/journal/runs/run-facts.ts';
 import { formatInteger } from '../../reports/formats/columns.ts';
 import { UnauthorizedError } from '../../usage-api/errors.ts';
 import type { Context } from '../../wiring/context.ts';
@@ -202,7 +202,7 @@ interface Demand {
  * runs. Compares all workspaces of one host together, and each workspace alone with its own lower limit.
  */
 function checkSchedule({ workspaces, ledger }: Config, nowMs: number): DoctorFinding[] {
-  const known = queryLedger(ledger.path, requestsOfRuns, new Map<string, number>());
+  const known = queryLedger(ledger.path, requestsOfLatestRuns, new Map<string, number>());
   const demands = workspaces.map((workspace): Demand => {
     const requests = Math.max(MIN_REQUESTS_PER_RUN, known.get(workspace.id) ?? 0);
     return { workspace, perSecond: (requests * 1000) / usualIntervalMs(workspace, nowMs) };

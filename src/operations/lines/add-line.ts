@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { InputError } from '../../core/errors.ts';
 import { formatMinor, isCurrency, parseMinor } from '../../core/money.ts';
 import { creditPricer } from '../../ledger/journal/charges/credit-pricer.ts';
-import { reportOfAdded } from '../../ledger/journal/charges/line-reports.ts';
-import { LARGEST_LINE } from '../../ledger/journal/charges/manual-lines.ts';
+import { findEarlierAddition } from '../../ledger/journal/charges/line-reports.ts';
+import { MAX_LINE_MINOR } from '../../ledger/journal/charges/manual-lines.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, changeOperation } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
@@ -36,7 +36,7 @@ export const addLine = changeOperation({
     const { report, repeated, ...recorded } = await writeLineOnce(
       'line_exists',
       () => writer.addLine({ ...line, nowMs: context.clock.now() }),
-      () => reportOfAdded(connection, line),
+      () => findEarlierAddition(connection, line),
     );
     const notes = checkpointNotes(recorded);
     if (repeated !== null) notes.push(`${repeated}: nothing was added. To add it twice, give another reason.`);
@@ -56,9 +56,9 @@ function lineAmount(amount: string, currency: string): bigint {
     );
   }
   const minor = parseMinor(amount, currency);
-  if (minor !== null && minor !== 0n && minor <= LARGEST_LINE && minor >= -LARGEST_LINE) return minor;
+  if (minor !== null && minor !== 0n && minor <= MAX_LINE_MINOR && minor >= -MAX_LINE_MINOR) return minor;
   throw new InputError(
     (nameOf) => `${nameOf('amount')} ${JSON.stringify(amount)} is not an amount in ${currency}`,
-    `give a plain decimal other than 0, with the decimals of the currency, up to ${formatMinor(LARGEST_LINE, currency)}`,
+    `give a plain decimal other than 0, with the decimals of the currency, up to ${formatMinor(MAX_LINE_MINOR, currency)}`,
   );
 }

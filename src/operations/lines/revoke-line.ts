@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reportOfRevoked } from '../../ledger/journal/charges/line-reports.ts';
+import { findEarlierRevocation } from '../../ledger/journal/charges/line-reports.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, changeOperation } from '../operation.ts';
 import { checkReason, lineSchema, MAX_REASON_CHARACTERS, toLineRecord, writeLineOnce } from './line-record.ts';
@@ -21,7 +21,7 @@ export const revokeLine = changeOperation({
     const { report, ...recorded } = await writeLineOnce(
       'line_revoked',
       () => writer.revokeLine({ ...revocation, nowMs: context.clock.now() }),
-      () => reportOfRevoked(connection, revocation),
+      () => findEarlierRevocation(connection, revocation),
     );
     return { applied: true, document: toLineRecord(report), notes: checkpointNotes(recorded) };
   },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError, InputError, summarizeError } from '../../core/errors.ts';
 import { counted } from '../../core/text/words.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
-import { describeSkipped, type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
+import { describeSkipped, listSkippedMonths, type SkippedMonth } from '../../ledger/journal/close/closes-in-force.ts';
 import type { Blocker, MonthEndWorkspace } from '../../reports/queries/month-end-record.ts';
 import type { WithCheckpoint } from '../../writer/session.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
@@ -174,6 +174,6 @@ function requireVerifiedLedger(faults: number): void {
 }
 
 function skippedNotes({ connection }: Scope, isInPeriods: (month: SkippedMonth) => boolean): string[] {
-  const skipped = describeSkipped(skippedMonths(connection).filter(isInPeriods));
+  const skipped = describeSkipped(listSkippedMonths(connection).filter(isInPeriods));
   return skipped === null ? [] : [`${skipped}.`];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import type { PeriodEvent } from '../../ledger/journal/close/close-period.ts';
-import { lastEvent } from '../../ledger/journal/close/last-event.ts';
+import { findLastPeriodEvent } from '../../ledger/journal/close/last-event.ts';
 import type { WithCheckpoint } from '../../writer/session.ts';
 import { actorText, type Scope } from '../operation.ts';
 import { exactInteger, periodText } from '../schemas.ts';
@@ -58,7 +58,7 @@ export async function writeOnce(
     return await write();
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'close_refused') throw error;
-    const last = lastEvent(connection, workspaceId, period);
+    const last = findLastPeriodEvent(connection, workspaceId, period);
     const isRepeated = last?.action === action && last.actor === actorText(actor) && last.note === note;
     if (last === null || !isRepeated) throw error;
     return { ...last, checkpointFault: null };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
-import { cardsInConfig, changeOfCards, refuseUnclear } from '../../ledger/journal/charges/card-store.ts';
+import { cardsInConfig, compareCardsWithForce, refuseAmbiguousCards } from '../../ledger/journal/charges/card-store.ts';
 import type { Context } from '../../wiring/context.ts';
 import { type ChangeResult, changeOperation, runIncludedRead, type Scope } from '../operation.ts';
 import { previewField } from '../schemas.ts';
@@ -67,12 +67,12 @@ async function replaceCards(
 ): Promise<ChangeResult<z.output<typeof output>>> {
   const { cards, source } = requestedCards(scope, input);
   const { rates, costs } = cards;
-  for (const side of [rates, costs]) if (side !== null) refuseUnclear(side);
+  for (const side of [rates, costs]) if (side !== null) refuseAmbiguousCards(side);
   const { context } = scope;
   // Open the writer first: it creates a missing ledger.
   const writer = dryRun ? null : await context.writer();
   const { connection } = scope;
-  const changed = changeOfCards(connection, cards);
+  const changed = compareCardsWithForce(connection, cards);
   const hasChanged = changed.added.length + changed.retired.length > 0;
   const { members, rendered } = await runIncludedRead(scope, checkRates, { ...input, open_only: true });
   if (hasChanged) await writer?.setCards({ cards: rates, costs, source, nowMs: context.clock.now() });

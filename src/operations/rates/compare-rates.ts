@@ -9,7 +9,7 @@ import {
   cardsInConfig,
   cardsInForce,
   type ReplacementCards,
-  refuseUnclear,
+  refuseAmbiguousCards,
 } from '../../ledger/journal/charges/card-store.ts';
 import { pricerOfPeriod } from '../../ledger/journal/charges/credit-pricer.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -86,7 +86,7 @@ export const checkRates = documentOperation({
   isSlow: true,
   run(scope, { open_only: onlyOpen = false, totals_only: totalsOnly = false, ...input }) {
     const { rates } = requestedCards(scope, input).cards;
-    if (rates !== null) refuseUnclear(rates);
+    if (rates !== null) refuseAmbiguousCards(rates);
     const compared = compareRates(scope.connection, rates, { onlyOpen });
     return totalsOnly ? { ...compared, tenants: [], unpriced: [] } : compared;
   },

@@ -1,4 +1,4 @@
-import { cardsInConfig, changeOfCards } from '../../ledger/journal/charges/card-store.ts';
+import { cardsInConfig, compareCardsWithForce } from '../../ledger/journal/charges/card-store.ts';
 import type { Scope } from '../operation.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { Scope } from '../operation.ts';
  * not apply them. Null otherwise.
  */
 export function otherRatesNote({ context, connection }: Pick<Scope, 'context' | 'connection'>): string | null {
-  const { added, retired } = changeOfCards(connection, cardsInConfig(context.config));
+  const { added, retired } = compareCardsWithForce(connection, cardsInConfig(context.config));
   if (added.length + retired.length === 0) return null;
   return 'The configured rate cards differ from the active ones: `usage-ledger rates apply` shows the difference.';
 }

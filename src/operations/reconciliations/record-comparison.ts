@@ -1,4 +1,7 @@
-import { type ReconciliationRequest, reconciliationOf } from '../../ledger/journal/close/record-reconciliation.ts';
+import {
+  findEqualReconciliation,
+  type ReconciliationRequest,
+} from '../../ledger/journal/close/record-reconciliation.ts';
 import { checkpointNotes } from '../checkpoint-notes.ts';
 import { actorText, type Scope } from '../operation.ts';
 import type { ReconciledWorkspace } from './read-sides.ts';
@@ -45,7 +48,7 @@ export async function recordComparison(
 ): Promise<string[]> {
   const request = { ...comparison, period, tolerance, by: actorText(actor), note, nowMs: context.clock.now() };
   const writer = await context.existingWriter();
-  const before = reconciliationOf(connection, request);
+  const before = findEqualReconciliation(connection, request);
   const link = before === null ? await writer.recordReconciliation(request) : { ...before, checkpointFault: null };
   const { workspaceId } = comparison;
   return [`${workspaceId}, ${period}: reconciliation recorded, head digest ${link.digest}`, ...checkpointNotes(link)];

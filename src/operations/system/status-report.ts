@@ -13,7 +13,7 @@ import {
   readWorkspaceStatuses,
   type WorkspaceLine,
 } from '../../freshness/workspace-status.ts';
-import { type SkippedMonth, skippedMonths } from '../../ledger/journal/close/closes-in-force.ts';
+import { listSkippedMonths, type SkippedMonth } from '../../ledger/journal/close/closes-in-force.ts';
 import { findTimesAhead, type TimesAhead } from '../../ledger/journal/times-ahead.ts';
 import { type ConfigurationStatus, findRunningDaemon } from '../../ledger/store/file/daemon-lock.ts';
 import { describeLockHolder } from '../../ledger/store/file/write-lock.ts';
@@ -76,7 +76,7 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
     exports,
     configuration: findRunningDaemon(path)?.configuration ?? null,
     ahead: findTimesAhead(connection, nowMs),
-    skipped: skippedMonths(connection).filter(
+    skipped: listSkippedMonths(connection).filter(
       (month) => workspaceId === undefined || month.workspaceId === workspaceId,
     ),
     short: findShortHistories(connection, nowMs).filter(({ workspaceId: id }) =>

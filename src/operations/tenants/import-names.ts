@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/errors.ts';
-import type { TenantName } from '../../ledger/journal/charges/names.ts';
+import type { ImportedTenantName } from '../../ledger/journal/charges/names.ts';
 import { changeOperation } from '../operation.ts';
 import { dryRunField, idText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
@@ -66,7 +66,7 @@ export const importNames = changeOperation({
   },
 });
 
-export function toTenantName({ tenant_id, display_name, external_ref, labels }: NameInput): TenantName {
+export function toTenantName({ tenant_id, display_name, external_ref, labels }: NameInput): ImportedTenantName {
   const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     tenantId: tenant_id,

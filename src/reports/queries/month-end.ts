@@ -4,7 +4,7 @@ import { formatMinor } from '../../core/money.ts';
 import { type Period, periodEndMs } from '../../core/period.ts';
 import { shellQuote } from '../../core/text/words.ts';
 import type { FileReport } from '../../ledger/audit/verify/verify.ts';
-import { closeStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
+import { findCloseStanding, type MaxChange } from '../../ledger/journal/close/close-standing.ts';
 import { findRetirement } from '../../ledger/journal/retired-workspaces.ts';
 import { headOfChain } from '../../ledger/journal/runs/digest.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
@@ -107,7 +107,7 @@ function readWorkspace(
   stateOf: ReturnType<typeof monthStates>,
 ): MonthEndPart {
   const terms = { workspaceId: id, period, settleHours: settleHours ?? 0, maxChange, nowMs };
-  const standing = closeStanding(connection, terms);
+  const standing = findCloseStanding(connection, terms);
   const workspaceKey = findWorkspace(connection, id)?.workspaceKey;
   const periodKey = workspaceKey === undefined ? 0 : periodKeyOf(workspaceKey, period);
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type StatementDocument, statementOfTenant } from '../../billing/statement/document.ts';
-import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
+import type { InvoiceNumberLookup } from '../../ledger/journal/charges/invoice-numbers.ts';
 import type { StatementStream } from '../../ledger/journal/charges/read-statement.ts';
 import { type Column, sheetOf } from '../formats/columns.ts';
 import { type CsvStyle, csvPieces } from '../formats/csv.ts';
@@ -17,7 +17,7 @@ export type TenantFormat = (typeof TENANT_FORMATS)[number];
 export function tenantText(
   statement: StatementDocument,
   format: TenantFormat,
-  { style, invoiceOf }: { style: CsvStyle; invoiceOf: InvoiceOf },
+  { style, invoiceOf }: { style: CsvStyle; invoiceOf: InvoiceNumberLookup },
 ): string {
   if (format === 'json') return renderJson(statement);
   if (format === 'html') return tenantPage(statement, pageAssets());

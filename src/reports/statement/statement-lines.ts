@@ -1,6 +1,6 @@
 import type { DocumentTenant, StatementDocument } from '../../billing/statement/document.ts';
 import { counted } from '../../core/text/words.ts';
-import type { InvoiceOf } from '../../ledger/journal/charges/invoice-numbers.ts';
+import type { InvoiceNumberLookup } from '../../ledger/journal/charges/invoice-numbers.ts';
 import { type Column, formatDecimal, formatInteger } from '../formats/columns.ts';
 
 type LineScope = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
@@ -39,7 +39,7 @@ const UNPRICED_LINE = {
 export function* statementLines(
   { workspace_id, period, state }: LineScope,
   tenants: Iterable<DocumentTenant>,
-  invoiceOf: InvoiceOf,
+  invoiceOf: InvoiceNumberLookup,
 ): Generator<StatementLine> {
   for (const { tenant_id, display_name, external_ref, credits_used, lines, statement_number = null } of tenants) {
     const of = { workspace_id, period, state, tenant_id, display_name, external_ref, statement_number };

@@ -10,7 +10,7 @@ import { startExportSchedule } from '../../../src/daemon/exports/export-schedule
 import { setCards } from '../../../src/ledger/journal/charges/charge-run.ts';
 import { commitClose } from '../../../src/ledger/journal/charges/commit-close.ts';
 import { closePeriod, reopenPeriod } from '../../../src/ledger/journal/close/close-period.ts';
-import { closesInForce } from '../../../src/ledger/journal/close/closes-in-force.ts';
+import { listClosesInForce } from '../../../src/ledger/journal/close/closes-in-force.ts';
 import { checkExports } from '../../../src/operations/doctor/check-files.ts';
 import { answerWaiting, messages } from '../../support/messages.ts';
 import { openLedger, publish, usageRecord } from '../../support/open-ledger.ts';
@@ -44,7 +44,7 @@ export async function prepare(...wanted: Partial<ExportConfig>[]) {
     workspaces: [{ id: 'ws-1' }] as never,
   };
   const start = (): PeriodicTask => {
-    const closesAfter = (eventSeq: number) => closesInForce(connection, eventSeq);
+    const closesAfter = (eventSeq: number) => listClosesInForce(connection, eventSeq);
     const reportHealth = async (detail: string | null) => {
       evaluateJob(connection, { job: 'export', detail }, notifying(connection, clock.now()));
     };

@@ -4,7 +4,7 @@ import type { WorkspaceConfig } from '../../../src/config/types.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { createLogger } from '../../../src/core/logger.ts';
 import type { RunKind } from '../../../src/ledger/journal/runs/claim-run.ts';
-import type { Window } from '../../../src/ledger/journal/staging/staging.ts';
+import type { RunWindow } from '../../../src/ledger/journal/staging/staging.ts';
 import type { LedgerDb } from '../../../src/ledger/store/ledger-db.ts';
 import { syncWorkspace } from '../../../src/sync/run.ts';
 import { StagingMemory } from '../../../src/sync/staging-room.ts';
@@ -60,7 +60,7 @@ export interface RealRun {
   now: () => number;
   /** What is other than usual in the workspace's configuration. */
   workspace: Partial<WorkspaceConfig> & { id: string };
-  window?: Window;
+  window?: RunWindow;
   kind?: RunKind;
   slot?: string | null;
 }

@@ -4,7 +4,7 @@ import { UsageError } from '../../../core/errors.ts';
 import { parsePeriod } from '../../../core/period.ts';
 import { keepYoungGenerationSmall } from '../../../core/process/memory.ts';
 import { inertText } from '../../../core/text/inert-text.ts';
-import type { InvoiceOf } from '../../../ledger/journal/charges/invoice-numbers.ts';
+import type { InvoiceNumberLookup } from '../../../ledger/journal/charges/invoice-numbers.ts';
 import { ALL_ROWS } from '../../../operations/operation.ts';
 import { readStatement, type StatementListing } from '../../../operations/statements/read-statement.ts';
 import { formatDecimal, formatInteger, sheetOf } from '../../../reports/formats/columns.ts';
@@ -149,7 +149,7 @@ async function writeStatement(
 async function writeForTenant(
   cli: CliContext,
   statement: StatementDocument,
-  { format, options, invoiceOf }: { format: Format; options: StatementOptions; invoiceOf: InvoiceOf },
+  { format, options, invoiceOf }: { format: Format; options: StatementOptions; invoiceOf: InvoiceNumberLookup },
 ): Promise<void> {
   if (format !== 'json' && format !== 'html' && format !== 'csv') {
     throw new UsageError('--for-tenant supports json, html and csv', 'choose one with --format');
@@ -161,7 +161,7 @@ async function writeForTenant(
   await writeText(cli, tenantText(statementForTenant(statement), format, { style, invoiceOf }), options);
 }
 
-function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf: InvoiceOf): void {
+function printStatement(cli: CliContext, statement: StatementDocument, invoiceOf: InvoiceNumberLookup): void {
   const { workspace_id, period, state, as_of, certificate, head_digest } = statement;
   cli.print(`${inertText(workspace_id)}, ${period}: ${STATEMENT_WORDS.en[state]}`);
   cli.print(`as of ${as_of ?? 'never'}${certificate === null ? '' : `, verified by ${certificate.run_id}`}`);

@@ -1,6 +1,6 @@
 import { formatMinor, isCurrency, minorDigits } from '../../../core/money.ts';
 import { cardsAt, cardsInForce, type StoredCard } from '../../journal/charges/card-store.ts';
-import { buildTree } from '../../journal/charges/commit-close.ts';
+import { buildCommitTree } from '../../journal/charges/commit-close.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { charges, closeCommitments, costs } from '../../store/schema/billing-tables.ts';
 import { asc, eq, query } from '../../store/schema/drizzle.ts';
@@ -185,7 +185,7 @@ function* treeFaults(connection: LedgerDb, { periodKey, workspaceId, closedSeq }
   const isOfClose = eq(closeCommitments.eventSeq, closedSeq);
   const committed = query(connection).select().from(closeCommitments).where(isOfClose).get();
   if (committed === undefined) return;
-  const tree = buildTree(connection, { periodKey, closedSeq }, committed.salt);
+  const tree = buildCommitTree(connection, { periodKey, closedSeq }, committed.salt);
   if (tree.leaves === committed.leaves && tree.root === committed.root) return;
   const close = `the close of ${periodOfKey(periodKey)} in workspace ${JSON.stringify(workspaceId)}`;
   yield `the statements in the ledger do not match the commitment of ${close}`;

@@ -1,5 +1,5 @@
 import { FigureColumns } from '../../../speed/figure-columns.ts';
-import { NO_FIGURE } from '../../journal/runs/sum-limits.ts';
+import { INVALID_FIGURE_SQL } from '../../journal/runs/sum-limits.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ENTRY_KINDS, PERIODS_PER_WORKSPACE } from '../../store/schema/keys.ts';
 import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
@@ -50,7 +50,7 @@ export function hasUnexpectedKey(connection: LedgerDb): boolean {
 }
 
 /** SQL condition that is true when all four figures of the entry `e` are valid. */
-export const IS_FIGURES = `${NO_FIGURE} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
+export const IS_FIGURES = `${INVALID_FIGURE_SQL} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
 
 interface UnexpectedKeyEntry {
   entryId: number;

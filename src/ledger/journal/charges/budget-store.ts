@@ -2,15 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { bySpecificity } from '../../../core/text/patterns.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 
-/** A monthly budget in credits or money; without a tenant it applies to the whole workspace. */
+/** A monthly budget in credits or money, for a tenant or for the whole workspace. */
 export interface StoredBudget {
-  /** A tenant id in which `*` matches any text. */
+  /** A tenant id in which `*` matches any text; null: the whole workspace. */
   tenant: string | null;
   credits: bigint | null;
   money?: { amountMinor: bigint; currency: string } | undefined;
 }
 
-/** Stores the budgets of a workspace for SQL readers. Writes nothing when they are unchanged. */
+/**
+ * Stores the budgets of a workspace in the ledger, so that SQL queries can read them. Writes nothing when they are
+ * unchanged.
+ */
 export function storeBudgets(connection: LedgerDb, workspaceKey: number, given: readonly StoredBudget[]): void {
   const rows = given
     .toSorted(bySpecificity(({ tenant }) => tenant ?? ''))
@@ -34,7 +37,7 @@ export function storeBudgets(connection: LedgerDb, workspaceKey: number, given: 
   for (const row of rows) insert.run(workspaceKey, ...row);
 }
 
-/** Escapes the other wildcards of GLOB: in a budget's pattern only `*` is special. */
+/** Converts a budget's pattern, in which only `*` is special, to SQLite's GLOB by escaping GLOB's other wildcards. */
 function globOf(pattern: string): string {
   return pattern.replaceAll(/[?[]/g, '[$&]');
 }

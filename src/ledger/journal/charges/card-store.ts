@@ -12,7 +12,7 @@ import { headOfChain } from '../runs/digest.ts';
 
 export type CardSource = 'configuration' | 'import';
 
-/** A card as stored in the ledger. Its definition never changes; it can only be retired. */
+/** A rate card or cost card in the ledger. Its definition never changes; a card can only be retired. */
 export interface StoredCard extends RateCard {
   cardKey: number;
   source: CardSource;
@@ -56,20 +56,23 @@ function readStoredCards(connection: LedgerDb, isInPeriods: SQL | undefined): St
 
 type StoredCardRow = typeof rateCards.$inferSelect;
 
-/** New rate cards and new cost cards. A list replaces all cards of its kind that are in force; null leaves them unchanged. */
+/**
+ * New rate cards and new cost cards. Each list replaces all cards of its kind that are in force; null leaves those
+ * unchanged.
+ */
 export interface ReplacementCards {
   rates: readonly RateCardText[] | null;
   costs: readonly RateCardText[] | null;
 }
 
-/** Returns the cards of a configuration. An empty list counts as absent: it retires no card. */
+/** Returns the cards of a configuration. An empty list becomes null, so that it retires no card. */
 export function cardsInConfig({ rates, costs }: ReplacementCards): ReplacementCards {
   const listed = (cards: ReplacementCards['rates']) => (cards?.length === 0 ? null : cards);
   return { rates: listed(rates), costs: listed(costs) };
 }
 
 /** Returns the names of the cards that would come into force and of those that would be retired. */
-export function changeOfCards(
+export function compareCardsWithForce(
   connection: LedgerDb,
   { rates, costs }: ReplacementCards,
 ): { added: string[]; retired: string[] } {
@@ -102,8 +105,9 @@ interface CardsOfSide {
 }
 
 /**
- * Makes these the only price cards, or the only cost cards, in force: adds new ones and retires those that changed or are missing. Returns
- * the number of added and retired cards; writes nothing when they are in force already, whatever their source.
+ * Makes these cards the only rate cards, or the only cost cards, in force: adds new cards and retires those that
+ * changed or are missing. Returns the numbers of added and retired cards. Writes nothing when the same cards are in
+ * force, whatever their source.
  */
 export function replaceCards(
   connection: LedgerDb,
@@ -133,8 +137,8 @@ function cardDigest(card: RateCardText): string {
 }
 
 /**
- * Not validated again: the definition passed the schema before it was written, and loading the schema into the writer's
- * thread costs megabytes.
+ * Parses a stored card without validating it: the definition was validated before it was written, and loading the
+ * schema into the writer's thread costs megabytes.
  */
 function toCard({ cardKey, definition, digest, source, recordedAt }: StoredCardRow): StoredCard {
   try {
@@ -148,7 +152,7 @@ function toCard({ cardKey, definition, digest, source, recordedAt }: StoredCardR
   }
 }
 
-export function refuseUnclear(cards: readonly RateCardText[]): void {
+export function refuseAmbiguousCards(cards: readonly RateCardText[]): void {
   const faults = conflictingCards(cards);
   if (faults.length === 0) return;
   const list = ['the rate cards are ambiguous:', ...faults.map((fault) => `  - ${fault}`)];

@@ -11,17 +11,24 @@ import { usageEntries } from '../../store/schema/run-tables.ts';
 import { periods } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, highest, workspaceOfPeriod } from '../../store/subjects.ts';
 import type { MergedRun } from '../runs/apply-run.ts';
-import { type CardSource, cardsInForce, hasCards, refuseUnclear, replaceCards, type StoredCard } from './card-store.ts';
+import {
+  type CardSource,
+  cardsInForce,
+  hasCards,
+  refuseAmbiguousCards,
+  replaceCards,
+  type StoredCard,
+} from './card-store.ts';
 import { correctByRun } from './corrections.ts';
 import { writeFlatCharges } from './flat-charges.ts';
 
-/** Keys read and priced at a time: limits the memory of a first run over a million tenants. */
+/** Keys that are read and priced at a time, which limits the memory of a first run with a million tenants. */
 const KEYS_PER_CHUNK = 5000;
 
 /**
- * Prices the changes of a run inside its transaction: charges of open periods follow their figures, corrections of
- * closed periods use the cards of their closes, and costs follow in all periods. Does nothing in a ledger without
- * cards.
+ * Prices the changes of a run inside its transaction. In open periods, charges are recomputed from the figures; in
+ * closed ones, corrections are booked by the cards of the close. Costs are recomputed in all periods. Does nothing in a
+ * ledger without cards.
  */
 export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered }: MergedRun): void {
   if (!hasCards(connection)) return;
@@ -90,7 +97,7 @@ export function chargePeriod(connection: LedgerDb, periodKey: number): void {
   writer.flush();
 }
 
-/** Recomputes the costs of all periods, closed ones too, after a change of cost cards. */
+/** Recomputes the costs of all periods, including closed ones, after cost cards have changed. */
 function costAllPeriods(connection: LedgerDb): void {
   query(connection).delete(costs).run();
   for (const { periodKey } of query(connection).select().from(periods).orderBy(asc(periods.periodKey)).all()) {
@@ -99,7 +106,7 @@ function costAllPeriods(connection: LedgerDb): void {
   }
 }
 
-/** Writes the costs of usage, replacing earlier rows. */
+/** Computes and stores the cost of a tenant's usage, replacing an earlier cost. */
 class CostBook {
   readonly hasCards: boolean;
   readonly #pricerOf: (periodKey: number) => PeriodPricer<StoredCard>;
@@ -136,7 +143,7 @@ function eachUsage(connection: LedgerDb, periodKey: number, use: (key: PricedKey
   eachKey((after) => keys.all(periodKey, after) as KeyRecord[], 0, use);
 }
 
-/** `withdrawn` and `isNew` are 0 or 1; a new key cannot have a charge yet. */
+/** A row of a query over keys. `withdrawn` and `isNew` are 0 or 1; a new key has no charge. */
 type KeyRecord = [
   position: bigint,
   periodKey: bigint,
@@ -148,7 +155,10 @@ type KeyRecord = [
   isNew: bigint,
 ];
 
-/** Reads in chunks, because SQLite cannot write on a connection while it reads a statement. */
+/**
+ * Calls `use` for each key that `read` returns, chunk by chunk, because SQLite cannot write on a connection while a
+ * statement is being read.
+ */
 function eachKey(
   read: (after: bigint | number) => KeyRecord[],
   from: number,
@@ -181,8 +191,8 @@ interface PricedKey {
 }
 
 /**
- * Writes the charge rows of open periods. Rows are buffered and inserted in batches, so callers must `flush` at the
- * end.
+ * Writes the charge rows of open periods. Rows are buffered and inserted in batches, so callers must call `flush` at
+ * the end.
  */
 class ChargeWriter {
   readonly #charges;
@@ -213,7 +223,7 @@ class ChargeWriter {
   }
 
   /**
-   * Adds the charge of a key that has none. A charge that cannot be priced is stored with an unknown amount, without
+   * Adds the charge of a key that has none. A charge that cannot be priced is stored with the amount null and without
    * lines.
    */
   add(key: PricedKey, pricer: PeriodPricer<StoredCard>): void {
@@ -243,15 +253,15 @@ class ChargeWriter {
 }
 
 /**
- * Returns the line of a charge with a single price for all its credits, which is stored in the charge itself; else
- * null.
+ * Returns the only line of a charge that has one price for all its credits: that line is stored in the charge's row.
+ * Null for other charges.
  */
 function ownLineOf({ lines }: Charge, credits: bigint): ChargeLine | null {
   const [line] = lines;
   return lines.length === 1 && line?.kind === 'usage' && line.credits === credits ? line : null;
 }
 
-/** Rows per statement: with one row each, calls into SQLite take longer than the inserts. */
+/** Rows per statement. With one row per statement, the calls into SQLite take longer than the inserts. */
 const CHARGES_PER_STATEMENT = 50;
 
 interface Batch {
@@ -261,14 +271,14 @@ interface Batch {
 }
 
 /**
- * Inserts rows in batches by their common values, which are bound once per statement: binding every value takes as long
- * as inserting.
+ * Inserts rows in batches that share the values of some columns. These are bound once per statement, because binding
+ * every value takes as long as inserting.
  */
 class RowInserter {
   readonly #many;
   readonly #one;
   readonly #batches = new Map<string, Batch>();
-  /** The last batch, because consecutive rows mostly share their common values. */
+  /** The batch of the previous row, kept because consecutive rows mostly belong to the same batch. */
   #last: Batch = { common: [], named: {}, own: [] };
   readonly #common: readonly string[];
   readonly #columns: number;
@@ -321,8 +331,8 @@ interface CardsRequest {
   nowMs: number;
 }
 
-/** The number of cards that came into force and were retired, and the repriced periods. */
-interface CardsChange {
+/** The numbers of cards that came into force and that were retired, and the periods that were repriced. */
+interface CardsResult {
   added: number;
   retired: number;
   periods: PricedPeriod[];
@@ -335,8 +345,8 @@ interface CardsChange {
 export function setCards(
   connection: LedgerDb,
   { cards, costs: costCards = null, source, nowMs }: CardsRequest,
-): CardsChange {
-  for (const given of [cards, costCards]) if (given !== null) refuseUnclear(given);
+): CardsResult {
+  for (const given of [cards, costCards]) if (given !== null) refuseAmbiguousCards(given);
   const none = { added: 0, retired: 0 };
   return connection
     .transaction(() => {

@@ -12,9 +12,9 @@ import { chargePeriod } from './charge-run.ts';
 import { correctByReopen } from './corrections.ts';
 import { correctLinesByReopen } from './manual-lines.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
-import { assignNumbers } from './statement-numbers.ts';
+import { assignStatementNumbers } from './statement-numbers.ts';
 
-export function buildTree(connection: LedgerDb, place: PeriodPlace, salt: string): CommitTree {
+export function buildCommitTree(connection: LedgerDb, place: PeriodPlace, salt: string): CommitTree {
   const { workspaceId } = workspaceOfPeriod(connection, place.periodKey);
   const period = periodOfKey(place.periodKey);
   const tree = new CommitTree(salt);
@@ -23,7 +23,7 @@ export function buildTree(connection: LedgerDb, place: PeriodPlace, salt: string
   return tree;
 }
 
-/** The number format and letterhead of statements; null: none. */
+/** The number format and letterhead of statements. Null: statements without a number, or without a letterhead. */
 export interface StatementForm {
   number?: string | null;
   letterhead?: Letterhead | null;
@@ -37,7 +37,8 @@ function keepLetterhead(connection: LedgerDb, letterhead: Letterhead): string {
 }
 
 /**
- * Returns the commitment of a close: to the figures, names, charges and corrections of the period as it freezes them.
+ * Returns what a close commits to: the root of the tree over the figures, names, charges and corrections that it
+ * freezes, with the salt, statement numbers and letterhead.
  */
 export function commitClose(
   { connection, periodKey, eventSeq }: PeriodAtEvent,
@@ -46,8 +47,8 @@ export function commitClose(
 ): Commitment {
   const salt = randomness.bytes(SALT_BYTES).toString('hex');
   const place = { periodKey, closedSeq: eventSeq };
-  const lastNumber = number === null ? null : assignNumbers(connection, place, number);
-  const tree = buildTree(connection, place, salt);
+  const lastNumber = number === null ? null : assignStatementNumbers(connection, place, number);
+  const tree = buildCommitTree(connection, place, salt);
   const head = { numberForm: number, lastNumber, letterhead: letterhead && keepLetterhead(connection, letterhead) };
   return { leaves: tree.leaves, root: tree.root, salt, ...head };
 }

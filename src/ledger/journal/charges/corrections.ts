@@ -13,7 +13,7 @@ import { and, asc, eq, isNull, placeholders, prepared, query, sql } from '../../
 import { ENTRY_KINDS, periodOfKey } from '../../store/schema/keys.ts';
 import { tenantUsage, usageEntries } from '../../store/schema/run-tables.ts';
 import { findPeriod, tenantIdOf, workspaceOfPeriod } from '../../store/subjects.ts';
-import { bookingPeriodKey } from '../close/adjustments.ts';
+import { ensureBookingPeriod } from '../close/adjustments.ts';
 import type { PeriodAtEvent } from '../close/close-period.ts';
 import { cardsAt, type StoredCard } from './card-store.ts';
 
@@ -22,7 +22,7 @@ export interface ChargedKey {
   tenantKey: number;
 }
 
-/** The amount by one card that a tenant still has to be charged, or to get back. */
+/** The amount, by one card, that a tenant still has to be charged or, if negative, to be credited. */
 export interface Difference {
   /** The card; null when no card prices the tenant. */
   cardKey: number | null;
@@ -31,7 +31,7 @@ export interface Difference {
   amountMinor: bigint | null;
 }
 
-export interface Booking {
+export interface CorrectionBooking {
   bookedPeriodKey: number;
   cause: CorrectionCause;
   adjustmentId: number | null;
@@ -45,10 +45,10 @@ const insertCorrection = prepared((db) =>
 );
 
 /**
- * Books corrections under one rule: whatever has happened to a key, all documents about it sum to its amount due. A
- * document is the key's own charge, frozen while the period is closed, plus its corrections. The amount due is the
- * price of the current figures by the cards of the close; while the period is open, its own charge follows the figures
- * and is the amount due. Manual lines follow the same rule separately, line by line: `correctLine`.
+ * Books corrections under one rule: a tenant's charge for a period and all corrections of it sum to the amount due. In
+ * a closed period, the charge is frozen, and the amount due is the price of the current figures by the cards of the
+ * close. In an open period, the charge is recomputed from the figures and is the amount due, so that corrections must
+ * sum to zero. `correctLine` applies the same rule to each manual line.
  */
 export class ChargeBook {
   readonly #connection: LedgerDb;
@@ -60,12 +60,18 @@ export class ChargeBook {
     this.#insert = insertCorrection(connection);
   }
 
-  /** Books the outstanding difference of a key; nothing when its documents are right. */
-  chargeDifference(key: ChargedKey, booking: Booking): void {
+  /**
+   * Books the difference between the amount due for a key and the amounts already charged; nothing when they are equal.
+   */
+  chargeDifference(key: ChargedKey, booking: CorrectionBooking): void {
     for (const difference of this.differences(key)) this.book(key, difference, booking);
   }
 
-  book({ periodKey, tenantKey }: ChargedKey, { cardKey, credits, amountMinor }: Difference, booking: Booking): void {
+  book(
+    { periodKey, tenantKey }: ChargedKey,
+    { cardKey, credits, amountMinor }: Difference,
+    booking: CorrectionBooking,
+  ): void {
     const { bookedPeriodKey, cause, adjustmentId } = booking;
     const figures = { cardKey, creditsDelta: credits, amountMinor };
     this.#insert.run({ bookedPeriodKey, tenantKey, correctsPeriodKey: periodKey, ...figures, cause, adjustmentId });
@@ -75,7 +81,7 @@ export class ChargeBook {
   differences(key: ChargedKey): Difference[] {
     const booked = correctionsOf(this.#connection).all({ ...key });
     const close = this.#close(key.periodKey);
-    // A period without cards at its close is never priced.
+    // A period that was closed without cards is never priced.
     if (booked.length === 0 && (close === null || close.cards.size === 0)) return [];
     const due = new Map<string | null, Difference>();
     let credits = 0n;
@@ -97,7 +103,7 @@ export class ChargeBook {
       .map((one) => (one.cardKey !== null && isStorable(one.amountMinor ?? 0n) ? one : { ...one, amountMinor: null }));
   }
 
-  /** Returns the amount due for a key of a closed period beyond its frozen charge. */
+  /** Returns the amount due for a key of a closed period, less its frozen charge. */
   #amountDue({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: CorrectedClose) {
     const key = { periodKey, tenantKey };
     const now = usageNow(this.#connection).get(key);
@@ -132,7 +138,7 @@ interface CorrectedClose {
   pricer: PeriodPricer<StoredCard>;
 }
 
-/** Books the changes of a run to the amounts due for closed periods, next to the adjustments of their credits. */
+/** Books a correction for each adjustment of a run: the change in the amount due for the closed period. */
 export function correctByRun(connection: LedgerDb, { runKey }: { runKey: number }): void {
   const { adjustmentId, correctsPeriodKey: periodKey, bookedPeriodKey, tenantKey } = adjustments;
   const adjusted = query(connection)
@@ -162,8 +168,9 @@ function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
 }
 
 /**
- * Reverses the corrections of a reopened period, because the charge of an open period already includes them. A reversal
- * is booked in the period of the tenant's adjustments that the reopen reversed; without any, in the first open period.
+ * Reverses the corrections of a reopened period, because the charge of an open period is the whole amount due. A
+ * reversal is booked in the same period as the reversal of the tenant's adjustments; if there is none, in the first
+ * open period.
  */
 export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: PeriodAtEvent): void {
   const { adjustmentId, bookedPeriodKey, tenantKey } = adjustments;
@@ -174,7 +181,7 @@ export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: P
       const adjusted = query(connection).select({ adjustmentId, bookedPeriodKey }).from(adjustments).where(isOwn).get();
       const beside = adjusted ?? {
         adjustmentId: null,
-        bookedPeriodKey: bookingPeriodKey(connection, periodKey),
+        bookedPeriodKey: ensureBookingPeriod(connection, periodKey),
       };
       book.book(key, difference, { ...beside, cause: 'reopen' });
     }

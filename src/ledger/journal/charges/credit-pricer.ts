@@ -8,7 +8,7 @@ import { findPeriodOf } from '../../store/subjects.ts';
 import { correctionsAndLinesSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
-/** Prices credits and requests of a tenant in a period, in minor units; returns null when no card prices it. */
+/** Prices credits and requests of a tenant in a period, in minor units; returns null when they have no price. */
 export type CreditPricer = (
   tenantId: string,
   period: Period,
@@ -17,14 +17,17 @@ export type CreditPricer = (
 ) => { currency: string; amountMinor: bigint } | null;
 
 /**
- * Returns a pricer by the cards in force, and for closed periods by the cards of their close. Cards are read at the
- * first call, so a ledger without cards pays nothing.
+ * Returns a pricer that uses the cards in force and, for a closed period, the cards of its close. Reads no card before
+ * the first call.
  */
 export function creditPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   return pricedBy(connection, (period) => pricerOfPeriod(connection, workspaceId, period));
 }
 
-/** Returns the pricers of several workspaces, see `creditPricer`. They share the cards in force, which are read once. */
+/**
+ * Returns a function that returns the pricer of a workspace, see `creditPricer`. All pricers share the cards in force,
+ * which are read once.
+ */
 export function creditPricers(connection: LedgerDb): (workspaceId: string) => CreditPricer {
   const inForce = once(() => cardsInForce(connection));
   return oncePerKey((workspaceId) =>
@@ -32,7 +35,7 @@ export function creditPricers(connection: LedgerDb): (workspaceId: string) => Cr
   );
 }
 
-/** Returns a pricer of the provider's charges by the cost cards in force. */
+/** Returns a pricer of what the provider charges, by the cost cards in force. */
 export function costPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   let cards: StoredCard[] | null = null;
   return pricedBy(connection, (period) => {
@@ -53,7 +56,10 @@ function pricedBy(connection: LedgerDb, pricerOf: (period: Period) => PeriodPric
   };
 }
 
-/** Returns the pricer of a period: by the cards of its close, or while it is open by the cards in force. */
+/**
+ * Returns the pricer of a period: it uses the cards of the period's close or, while the period is open, the cards in
+ * force.
+ */
 export function pricerOfPeriod(
   connection: LedgerDb,
   workspaceId: string,
@@ -69,8 +75,8 @@ export function pricerOfPeriod(
 export interface MonthForecast {
   credits: bigint;
   /**
-   * Totals by currency, in the order of their codes: projected credits by the tenants' cards, plus corrections and manual
-   * lines.
+   * Totals by currency, in the order of the currency codes: the projected credits priced by the tenants' cards, plus
+   * corrections and manual lines.
    */
   money: Money[];
 }
@@ -83,8 +89,8 @@ interface OpenMonth {
 }
 
 /**
- * Returns a linear projection from the last reading, to the digit as in `finance_month_to_date`; null before one day of
- * the month was read, and once it was read to its end.
+ * Returns a function that projects usage to the end of the month in a straight line, with the same result as
+ * `finance_month_to_date`. Null if the last reading is within the month's first day, or after its end.
  */
 function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) | null {
   const elapsedMs = asOf === null ? 0 : Date.parse(asOf) - periodStartMs(period);
@@ -98,8 +104,8 @@ function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) |
 }
 
 /**
- * Returns a forecaster of tenants' totals: projected credits priced by the tiers of the card, which no single line
- * allows. Null when no projection is possible.
+ * Returns functions that forecast a tenant's totals at the end of the month: the projected credits are priced as a
+ * whole, because tiers do not allow lines to be projected one by one. Null when no projection is possible.
  */
 export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   const project = projector(month);
@@ -111,7 +117,10 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   };
   return {
     ofUsage,
-    /** A tenant with only corrections or manual lines has no record in the month and is charged nothing else for it. */
+    /**
+     * Forecasts a tenant's total. A tenant with only corrections or manual lines has no usage in the month, so nothing
+     * is projected for it.
+     */
     ofTenant({
       tenantId,
       creditsUsed,
@@ -132,7 +141,7 @@ export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   };
 }
 
-/** Forecasts the total of all tenants of a month, without reading their lines. */
+/** Forecasts the total of all tenants of a month, without reading their lines. Null when no projection is possible. */
 export function forecastMonth(
   connection: LedgerDb,
   { periodKey, ...month }: OpenMonth & { periodKey: bigint },

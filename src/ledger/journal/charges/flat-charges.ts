@@ -5,13 +5,15 @@ import { isCurrency } from '../../../core/money.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import type { StoredCard } from './card-store.ts';
 
-/** Largest price scale: the remainder of a division by it is doubled in 64 bits. */
+/**
+ * The largest scale of a price. The SQL doubles the remainder of a division by the scale, which must fit into 64 bits.
+ */
 const LARGEST_SCALE = 10n ** 18n;
 
 /**
  * Writes the charges of a whole period in one SQLite statement, three times as fast as pricing each tenant. Returns
- * false and writes nothing when the period has charges, a tenant is withdrawn, or some tenant does not pay one price
- * for every credit within 64 bits. The charges equal those of `pricerOf`.
+ * false and writes nothing when the period already has charges, a tenant is withdrawn, tenants do not all pay the same
+ * price for every credit, or an amount may exceed 64 bits. The charges equal those of `pricerOf`.
  */
 export function writeFlatCharges(
   connection: LedgerDb,

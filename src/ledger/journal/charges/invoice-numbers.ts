@@ -2,10 +2,13 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { workspaceKeyOf } from '../../store/schema/keys.ts';
 import type { PeriodPlace } from './read-billed.ts';
 
-/** Looks up the number of a tenant's invoice in a currency, as recorded after the close; null while unknown. */
-export type InvoiceOf = (tenantId: string, currency: string | null) => string | null;
+/**
+ * Returns the number of a tenant's invoice in a currency, which `reconcile --record` stores after the close; null if
+ * none is stored.
+ */
+export type InvoiceNumberLookup = (tenantId: string, currency: string | null) => string | null;
 
-export function readInvoiceNumbers(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): InvoiceOf {
+export function readInvoiceNumbers(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): InvoiceNumberLookup {
   const known = connection.prepare('SELECT 1 FROM invoice_numbers WHERE close_seq = ? LIMIT 1').get(closedSeq);
   if (known === undefined) return () => null;
   const number = connection

@@ -4,12 +4,15 @@ import { and, asc, eq, isNull, query } from '../../store/schema/drizzle.ts';
 import { periodKeyOf, periodOfKey } from '../../store/schema/keys.ts';
 import { acts } from '../../store/schema/workspace-tables.ts';
 import { findTenant, findWorkspace, tenantIdOf } from '../../store/subjects.ts';
-import type { LineChange, LineRequest, RevokeRequest } from './manual-lines.ts';
+import type { AddLineRequest, LineChange, RevokeRequest } from './manual-lines.ts';
 
 type ReportedLine = typeof manualLines.$inferSelect;
 
-/** Returns the report of a line in force that the same actor added before; null if there is none. */
-export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, 'nowMs'>): LineChange | null {
+/**
+ * Finds a manual line in force that the same actor added before with the same values, and returns the report of that
+ * addition; null if there is none.
+ */
+export function findEarlierAddition(connection: LedgerDb, request: Omit<AddLineRequest, 'nowMs'>): LineChange | null {
   const { workspaceKey = 0 } = findWorkspace(connection, request.workspaceId) ?? {};
   const { tenantKey = 0 } = findTenant(connection, workspaceKey, request.tenantId) ?? {};
   const { periodKey, amountMinor, currency, reason, actor, revokedAt } = manualLines;
@@ -28,8 +31,11 @@ export function reportOfAdded(connection: LedgerDb, request: Omit<LineRequest, '
   return line === undefined ? null : lineReportOf(connection, line, line.afterSeq, 'line');
 }
 
-/** Returns the report of a line that the same actor revoked before for the same reason; null if that is not so. */
-export function reportOfRevoked(
+/**
+ * Returns the report of a revocation that the same actor made before, of the same manual line and for the same reason;
+ * null if there is none.
+ */
+export function findEarlierRevocation(
   connection: LedgerDb,
   { lineId, by, reason }: Omit<RevokeRequest, 'nowMs'>,
 ): LineChange | null {
@@ -41,7 +47,7 @@ export function reportOfRevoked(
 function lineReportOf(connection: LedgerDb, line: ReportedLine, afterSeq: number, cause: CorrectionCause): LineChange {
   const { lineId, tenantKey, periodKey, amountMinor, currency, reason } = line;
   const db = query(connection);
-  // The act is the next link of the chain after the one at which the line changed.
+  // The act that changed the line is the link after `afterSeq`.
   const seq = afterSeq + 1;
   const act = db.select({ digest: acts.digest }).from(acts).where(eq(acts.actSeq, seq)).get();
   const { correctsPeriodKey, correctionId, bookedPeriodKey } = chargeCorrections;

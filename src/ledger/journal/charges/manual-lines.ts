@@ -15,20 +15,20 @@ import {
   workspaceOfPeriod,
 } from '../../store/subjects.ts';
 import { type ActLink, appendAct } from '../acts.ts';
-import { addQuietPeriod, bookingPeriodKey } from '../close/adjustments.ts';
+import { ensureBookingPeriod, ensureCoveredPeriod } from '../close/adjustments.ts';
 import { requireNotRetired } from '../retired-workspaces.ts';
 import { headOfChain } from '../runs/digest.ts';
 
-/** In minor units. A thousand lines of this size still sum to less than 64 bits. */
-export const LARGEST_LINE = 10n ** 15n;
+/** The largest amount of a manual line, in minor units. A thousand such lines still sum to less than 64 bits. */
+export const MAX_LINE_MINOR = 10n ** 15n;
 
-export interface LineRequest {
+export interface AddLineRequest {
   workspaceId: string;
   tenantId: string;
   period: Period;
   amountMinor: bigint;
   currency: string;
-  /** Shown to the tenant. */
+  /** The reason for the line, which the tenant's statement shows. */
   reason: string;
   by: string;
   nowMs: number;
@@ -50,8 +50,8 @@ export interface LineChange extends ActLink {
   currency: string;
   reason: string;
   /**
-   * The period with the correction for the line, because the line's own period is closed. Null: its own document
-   * carries it, or the line was added and revoked between closes.
+   * The period in which a correction for the line is booked, because the line's own period is closed. Null when the
+   * document of its own period contains the line, or nothing had to be corrected.
    */
   bookedPeriod: Period | null;
 }
@@ -59,9 +59,10 @@ export interface LineChange extends ActLink {
 type Line = typeof manualLines.$inferSelect;
 
 /**
- * Adds a manual line to a tenant's amount due for a month. Throws AppError when workspace, tenant or month are unknown.
+ * Adds a manual line to a tenant's amount due for a month. Throws AppError when the tenant or the month is unknown, or
+ * an identical line is in force.
  */
-export function addLine(connection: LedgerDb, request: LineRequest): LineChange {
+export function addLine(connection: LedgerDb, request: AddLineRequest): LineChange {
   const { workspaceId, tenantId, period, amountMinor, currency, reason, by, nowMs } = request;
   return connection
     .transaction(() => {
@@ -86,7 +87,7 @@ export function addLine(connection: LedgerDb, request: LineRequest): LineChange 
     .immediate();
 }
 
-/** Revokes a manual line. Throws AppError when it is unknown or was revoked before. */
+/** Revokes a manual line. Throws AppError when the line is unknown or was revoked before. */
 export function revokeLine(connection: LedgerDb, { lineId, by, reason, nowMs }: RevokeRequest): LineChange {
   return connection
     .transaction(() => {
@@ -116,15 +117,16 @@ export function correctLinesByReopen(connection: LedgerDb, periodKey: number): v
 }
 
 /**
- * Books the difference between a line's value now and its amount on all documents: its own month's document plus
- * corrections. The document of a closed month includes the line if it was in force at the close, that of an open month
- * if it is in force now. Returns the period of the booking; null when there is no difference.
+ * Books the difference between a line's current value (0 if revoked) and the amounts already charged for it: in the
+ * document of its own month, and in corrections. The document of a closed month includes the line if it was in force at
+ * the close, that of an open month if it is in force now. Returns the period of the booking; null when there is no
+ * difference.
  */
 function correctLine(connection: LedgerDb, line: Line, cause: CorrectionCause): Period | null {
   const { lineId, periodKey, tenantKey, amountMinor, afterSeq, revokedAt } = line;
   const worth = revokedAt === null ? amountMinor : 0n;
   const closedSeq = findPeriod(connection, periodKey)?.closedSeq ?? null;
-  // A line revoked before the close never gets here while the month is closed.
+  // While the month is closed, this function is not called for a line that was revoked before the close.
   const stated = closedSeq === null ? worth : afterSeq < closedSeq ? amountMinor : 0n;
   const { correctsPeriodKey, tenantKey: ofTenant, lineId: ofLine, amountMinor: minor } = chargeCorrections;
   const isOwn = and(eq(correctsPeriodKey, periodKey), eq(ofTenant, tenantKey), eq(ofLine, lineId));
@@ -133,7 +135,7 @@ function correctLine(connection: LedgerDb, line: Line, cause: CorrectionCause): 
   const booked = corrections.reduce((sum, correction) => sum + (correction.minor ?? 0n), 0n);
   const due = worth - stated - booked;
   if (due === 0n) return null;
-  const bookedPeriodKey = bookingPeriodKey(connection, periodKey);
+  const bookedPeriodKey = ensureBookingPeriod(connection, periodKey);
   db.insert(chargeCorrections)
     .values({
       bookedPeriodKey,
@@ -171,8 +173,8 @@ function recordLine(
 }
 
 /**
- * Returns the key of a month that the ledger has read, or of the current month: a fee may be added before the month's
- * first run.
+ * Returns the key of a month that the ledger has data for, or of the current month, because a fee may be added before
+ * the month's first run. Throws for any other month.
  */
 function requirePeriodKey(
   connection: LedgerDb,
@@ -181,13 +183,13 @@ function requirePeriodKey(
     workspaceId,
     period,
     nowMs,
-  }: Pick<LineRequest, 'workspaceId' | 'period' | 'nowMs'> & {
+  }: Pick<AddLineRequest, 'workspaceId' | 'period' | 'nowMs'> & {
     workspaceKey: number;
   },
 ): number {
   const periodKey = periodKeyOf(workspaceKey, period);
   if (findPeriod(connection, periodKey) !== undefined) return periodKey;
-  if (addQuietPeriod(connection, workspaceKey, period) !== undefined) return periodKey;
+  if (ensureCoveredPeriod(connection, workspaceKey, period) !== undefined) return periodKey;
   if (period !== periodAt(nowMs)) {
     const what = `the ledger has no data for ${period} in workspace ${JSON.stringify(workspaceId)}`;
     throw new AppError('unknown_period', what, {
@@ -198,7 +200,7 @@ function requirePeriodKey(
   return periodKey;
 }
 
-/** Throws for a line equal to one in force: a script that is run again must not credit twice. */
+/** Throws if an identical line is in force, so that a script that runs twice does not add an amount twice. */
 function refuseDuplicate(
   connection: LedgerDb,
   line: Pick<Line, 'periodKey' | 'tenantKey' | 'amountMinor' | 'currency' | 'reason'>,

@@ -8,7 +8,7 @@ import { findTenant, findWorkspace } from '../../store/subjects.ts';
 import { headOfChain } from '../runs/digest.ts';
 import { billedTenants } from './read-billed.ts';
 
-export interface TenantName {
+export interface ImportedTenantName {
   tenantId: string;
   displayName: string | null;
   externalRef: string | null;
@@ -17,27 +17,29 @@ export interface TenantName {
 
 export interface NamesImport {
   workspaceId: string;
-  names: readonly TenantName[];
-  /** True: reports the changes without making them. */
+  names: readonly ImportedTenantName[];
+  /** True: the changes are reported but not made. */
   dryRun: boolean;
   nowMs: number;
 }
 
-/** The changes that an import of names made, or would make. Ids are tenant ids, in file order. */
+/** The changes that an import of names made, or would make. Lists contain tenant ids, in file order. */
 export interface NamesReport {
   workspaceId: string;
   added: string[];
   changed: string[];
   unchanged: number;
-  /** In the file but not in the ledger: skipped, because a typo in an id must not create a tenant. */
+  /** Tenants in the file but not in the ledger. They are skipped, because a typo in an id must not create a tenant. */
   unknown: string[];
-  /** In the ledger but not in the file: their names stay unchanged. */
+  /** Tenants in the ledger but not in the file. Their names stay unchanged. */
   missing: string[];
   /** References that several tenants would share, at least one of them from the file. */
   shared: { reference: string; tenants: string[] }[];
 }
 
-/** Records the names of a workspace's tenants. A period that was closed before keeps the names of its close. */
+/**
+ * Records the names of a workspace's tenants. A period that is already closed keeps the names that it had at its close.
+ */
 export function importNames(connection: LedgerDb, request: NamesImport): NamesReport {
   const { workspaceId, names, dryRun, nowMs } = request;
   const ofWorkspace = readNames(connection, workspaceId);
@@ -80,7 +82,7 @@ export function importNames(connection: LedgerDb, request: NamesImport): NamesRe
 }
 
 function sharedReferences(
-  all: readonly Pick<TenantName, 'tenantId' | 'externalRef'>[],
+  all: readonly Pick<ImportedTenantName, 'tenantId' | 'externalRef'>[],
   named: ReadonlySet<string>,
 ): NamesReport['shared'] {
   const byReference = Map.groupBy(all, ({ externalRef }) => externalRef);
@@ -108,7 +110,7 @@ function readNames(connection: LedgerDb, workspaceId: string) {
 
 type NamedTenant = ReturnType<typeof readNames>[number];
 
-function isSameName(tenant: NamedTenant, name: TenantName, labels: string): boolean {
+function isSameName(tenant: NamedTenant, name: ImportedTenantName, labels: string): boolean {
   return tenant.labels === labels && tenant.displayName === name.displayName && tenant.externalRef === name.externalRef;
 }
 
@@ -116,7 +118,8 @@ function prepareWrite(connection: LedgerDb, nowMs: number) {
   const { seq } = headOfChain(connection);
   const { placeholder } = sql;
   const name = { displayName: placeholder('displayName'), externalRef: placeholder('externalRef') };
-  // No close can distinguish two imports without a link between them, so the later one replaces the earlier.
+  // Two imports without a link of the chain between them have the same position, so the later one replaces the earlier
+  // one.
   const write = query(connection)
     .insert(tenantNames)
     .values({
@@ -136,7 +139,7 @@ function prepareWrite(connection: LedgerDb, nowMs: number) {
       },
     })
     .prepare();
-  return (tenantKey: number, { displayName, externalRef }: TenantName, labels: string): void => {
+  return (tenantKey: number, { displayName, externalRef }: ImportedTenantName, labels: string): void => {
     write.run({ tenantKey, displayName, externalRef, labels });
   };
 }
@@ -151,7 +154,7 @@ interface ForgetRequest {
 interface ForgetReport {
   /** Number of names deleted, each with its reference and labels. */
   forgotten: number;
-  /** Closed periods with statements that name the tenant: names that they committed to are kept, without labels. */
+  /** Closed periods whose statements name the tenant. The names in these statements are kept, without labels. */
   named: string[];
 }
 
@@ -163,7 +166,7 @@ export function forgetNames(connection: LedgerDb, request: ForgetRequest): Forge
   const { workspaceId, tenantId, dryRun, nowMs } = request;
   const db = query(connection);
   const secure = connection.pragma('secure_delete', { simple: true });
-  // Overwrites deleted bytes, so that none remain in free pages.
+  // Makes SQLite overwrite deleted content, so that no deleted name remains in the file.
   connection.pragma('secure_delete = ON');
   try {
     return connection
@@ -206,7 +209,10 @@ function isBlankName({ displayName, externalRef, labels }: Name): boolean {
   return displayName === null && externalRef === null && labels === '{}';
 }
 
-/** Returns the closed periods whose statements use a name of the tenant, by the link of the chain before that name. */
+/**
+ * Returns the closed periods whose statements contain a name of the tenant. The map's keys are the positions
+ * (`after_seq`) of these names.
+ */
 function committedNames(
   connection: LedgerDb,
   { workspaceKey, tenantKey, tenantId }: { workspaceKey: number; tenantKey: number; tenantId: string },

@@ -14,7 +14,10 @@ export interface PeriodPlace {
   closedSeq: number | null;
 }
 
-/** A line, or a tenant without lines, as read by SQL: columns in the order of `BILLED_COLUMNS`. */
+/**
+ * A row of the query: a charge line with its tenant, or a tenant without lines. Columns in the order of
+ * `BILLED_COLUMNS`.
+ */
 type BilledRecord = [
   tenantKey: bigint,
   tenantId: string,
@@ -36,7 +39,7 @@ type BilledRecord = [
   requests: bigint | null,
 ];
 
-/** Position of the line number in a record; lines are read in no particular order. */
+/** Index of the line number in a row. A tenant's lines are read in no particular order. */
 const LINE_NUMBER = 9;
 const LABELS = 16;
 const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
@@ -47,9 +50,9 @@ const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), 
 
 /**
  * Yields every tenant with figures, corrections or manual lines in the period, in the byte order of their ids, one at a
- * time: a period may have a million. For a closed period the result is permanently that of its close. Reads tenants by
- * the index of their ids, so that nothing is sorted, and joins their lines: a query per tenant takes five times as
- * long. Only tenants with corrections or manual lines are queried one by one.
+ * time: a period may have a million. For a closed period, the result is always the same, as its close froze it. Reads
+ * tenants by the index of their ids, so that nothing is sorted, and joins their lines: a query per tenant takes five
+ * times as long. Only tenants with corrections or manual lines are queried one by one.
  */
 export function* billedTenants(
   connection: LedgerDb,
@@ -129,12 +132,17 @@ interface BookedRecord {
   amountMinor: bigint | null;
   cardKey: bigint | null;
   entryId: bigint | null;
-  /** Currency and reason of the manual line, also in a correction of one. */
+  /**
+   * Currency and reason of a manual line, or of the manual line that a correction corrects; null for other corrections.
+   */
   currency: string | null;
   reason: string | null;
 }
 
-/** Selects the manual lines of a period, then its corrections, each in the order of recording. */
+/**
+ * Selects a tenant's manual lines of a period and then its corrections booked there, both in the order in which they
+ * were recorded.
+ */
 function bookedStatement(connection: LedgerDb) {
   return connection
     .prepare(
@@ -152,8 +160,8 @@ function bookedStatement(connection: LedgerDb) {
 }
 
 /**
- * Returns the verified run that the figures are based on: the last one that covered the period, before its close if it
- * is closed.
+ * Returns the verified run that the figures of a period are based on: the last applied run that covered the period and,
+ * if the period is closed, was applied before the close. Null if there is none.
  */
 export function certificateOf(connection: LedgerDb, { periodKey, closedSeq }: PeriodPlace): Certificate | null {
   const period = periodOfKey(periodKey);

@@ -17,10 +17,10 @@ import { periodKeyOf } from '../../store/schema/keys.ts';
 import { periods, workspaces } from '../../store/schema/workspace-tables.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
 import { findLink } from '../chain.ts';
-import { coveringRun } from '../close/adjustments.ts';
+import { findCoveringRun } from '../close/adjustments.ts';
 import { createLinkDigests } from '../runs/digest.ts';
 import { tenantForecaster } from './credit-pricer.ts';
-import { type InvoiceOf, readInvoiceNumbers } from './invoice-numbers.ts';
+import { type InvoiceNumberLookup, readInvoiceNumbers } from './invoice-numbers.ts';
 import { billedTenants, certificateOf, type PeriodPlace } from './read-billed.ts';
 
 interface StatementRequest {
@@ -28,24 +28,27 @@ interface StatementRequest {
   period: Period;
   tenantId?: string | undefined;
   nowMs: number;
-  /** False: without proofs, which take most of the time, for formats that show none. */
+  /** False: the statement has no proofs, which take most of the time to compute. For formats that do not show them. */
   proven?: boolean;
 }
 
-export interface BilledPeriodPlace extends BilledPeriod {
+export interface LocatedBilledPeriod extends BilledPeriod {
   place: PeriodPlace;
 }
 
-/** Returns the state of a period and the run that verified it; null when the ledger does not have the period. */
+/**
+ * Returns a period's state, and the time and digest of its close or, while it is not closed, of its last run. Null when
+ * the ledger does not have the period.
+ */
 export function findBilledPeriod(
   connection: LedgerDb,
   { workspaceId, period, nowMs }: Pick<StatementRequest, 'workspaceId' | 'period' | 'nowMs'>,
-): BilledPeriodPlace | null {
+): LocatedBilledPeriod | null {
   const workspace = findWorkspace(connection, workspaceId);
   if (workspace === undefined) return null;
   const periodKey = periodKeyOf(workspace.workspaceKey, period);
   const found = findPeriod(connection, periodKey);
-  if (found === undefined && coveringRun(connection, workspace.workspaceKey, period) === null) return null;
+  if (found === undefined && findCoveringRun(connection, workspace.workspaceKey, period) === null) return null;
   const closedSeq = found?.closedSeq ?? null;
   const place = { periodKey, closedSeq };
   const isOver = elapsedFraction(period, nowMs) === 1;
@@ -62,26 +65,28 @@ export function findBilledPeriod(
   };
 }
 
-/** A statement with tenants that are read one by one while it is written: a period may have a million. */
+/**
+ * A statement whose tenants are read one by one while the statement is written, because a period may have a million.
+ */
 export interface StatementStream {
   begin: ReturnType<typeof documentFrame>['begin'];
   end: ReturnType<typeof documentFrame>['end'];
-  /** Tenants as shown in the document, in the byte order of their ids. */
+  /** Yields the tenants as the document contains them, in the byte order of their ids. */
   tenants: () => Iterable<StatementDocument['tenants'][number]>;
-  /** Recorded after the close, so not part of the document. */
-  invoiceOf: InvoiceOf;
+  /** Returns a tenant's invoice number. It is recorded after the close, so it is not part of the document. */
+  invoiceOf: InvoiceNumberLookup;
 }
 
-/** Reads the whole statement of `streamStatement` into memory; the caller holds a read transaction. */
+/** Reads a whole statement into memory, see `streamStatement`. The caller must hold a read transaction. */
 export function readStatement(connection: LedgerDb, request: StatementRequest): StatementDocument | null {
   const stream = streamStatement(connection, request);
   return stream === null ? null : { ...stream.begin, tenants: [...stream.tenants()], ...stream.end };
 }
 
 /**
- * Opens the statement of a period from one state of the ledger: the caller holds a read transaction until the last
- * tenant is read. Null when the ledger does not have the period. The statement of a closed period uses only data frozen
- * by its close.
+ * Opens the statement of a period. The caller must hold a read transaction until the last tenant is read, so that the
+ * statement shows one state of the ledger. Null when the ledger does not have the period. The statement of a closed
+ * period contains only data that its close froze.
  */
 export function streamStatement(connection: LedgerDb, request: StatementRequest): StatementStream | null {
   const { tenantId, proven: wanted = true } = request;

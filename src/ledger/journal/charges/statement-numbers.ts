@@ -5,26 +5,26 @@ import { billedTenants, type PeriodPlace } from './read-billed.ts';
 
 const SEQUENCE = /\{seq(?::(0+))?\}/;
 
-/** Returns the n-th number in a format such as `2026-{seq:0000}`. */
+/** Returns the n-th statement number in a format such as `2026-{seq:0000}`. */
 export function numberOf(form: string, n: number): string {
   return form.replace(SEQUENCE, (_, zeros: string | undefined) => String(n).padStart(zeros?.length ?? 1, '0'));
 }
 
 /**
- * Returns the series of a format. Formats that differ only in their zeros share a series and continue each other's
- * numbers.
+ * Returns the name of the series that a number format belongs to. Formats that differ only in the number of zeros
+ * belong to the same series, so that one continues the numbers of the other.
  */
 export function seriesOf(form: string): string {
   return form.replace(SEQUENCE, '{seq}');
 }
 
 /**
- * Numbers the statements of a period that is being closed, by tenant id, continuing the series. Returns the last
- * number. A rollback of the close also rolls this back, so no number is reused or skipped.
+ * Assigns the next numbers of the series to the statements of a period that is being closed, in the order of tenant
+ * ids. Returns the last number. Runs in the transaction of the close, so that a close that fails uses no number.
  */
-export function assignNumbers(connection: LedgerDb, place: PeriodPlace, form: string): number {
-  // Collected first, because SQLite cannot write on a connection that is reading; ids only, to bound the memory for a
-  // million tenants.
+export function assignStatementNumbers(connection: LedgerDb, place: PeriodPlace, form: string): number {
+  // The ids are collected first, because SQLite cannot write on a connection while a statement is being read. Only ids,
+  // to limit the memory for a million tenants.
   const ids = Array.from(billedTenants(connection, place), ({ tenantId }) => tenantId);
   const insert = connection.prepare(
     `INSERT OR IGNORE INTO statement_numbers (close_seq, tenant_key, period_key, number)

@@ -12,7 +12,7 @@ import { refuseTooLarge } from '../runs/sum-limits.ts';
 /**
  * Books the changes of a run to closed periods: one adjustment per entry, in the first open period after the corrected
  * one. The closed figures stay unchanged. Reads only `changedPeriods`, the periods with entries of the run, so that
- * runs do not slow down with every closed month. Returns the number of adjustments.
+ * runs do not become slower as more months are closed. Returns the number of adjustments.
  */
 export function bookAdjustments(
   connection: LedgerDb,
@@ -27,7 +27,7 @@ export function bookAdjustments(
   let booked = 0;
   for (const periodKey of [...run.changedPeriods].sort((a, b) => a - b)) {
     if ((findPeriod(connection, periodKey)?.closedSeq ?? null) === null) continue;
-    const booking = bookingPeriodKey(connection, periodKey);
+    const booking = ensureBookingPeriod(connection, periodKey);
     booked += book.run(booking, isoTime(run.nowMs), run.lastEntryIdBefore, periodKey).changes;
     refuseLargeBookings(connection, booking);
     refuseLargeCorrections(connection, periodKey);
@@ -35,7 +35,10 @@ export function bookAdjustments(
   return booked;
 }
 
-/** Reverses every adjustment of a period that is reopened: its own figures include the corrections again. */
+/**
+ * Reverses every adjustment of a period that is reopened, because the figures of an open period include those changes.
+ * Returns the number of reversals.
+ */
 export function reverseAdjustments(
   connection: LedgerDb,
   reopened: { periodKey: number; eventSeq: number; nowMs: number },
@@ -50,7 +53,7 @@ export function reverseAdjustments(
     .limit(1)
     .get();
   if (outstanding === undefined) return 0;
-  const booking = bookingPeriodKey(connection, reopened.periodKey);
+  const booking = ensureBookingPeriod(connection, reopened.periodKey);
   const { changes } = connection
     .prepare(
       `INSERT INTO adjustments (corrects_period_key, tenant_key, booked_period_key, credits_delta, requests_delta,
@@ -65,8 +68,8 @@ export function reverseAdjustments(
 }
 
 /**
- * Throws when the adjustments booked in a period sum to more than 64 bits: they come from any number of periods, so no
- * single period bounds their sum.
+ * Throws when the adjustments booked in a period sum to more than 64 bits. They can come from any number of corrected
+ * periods.
  */
 function refuseLargeBookings(connection: LedgerDb, bookedKey: number): void {
   const totals = connection.prepare(
@@ -76,8 +79,8 @@ function refuseLargeBookings(connection: LedgerDb, bookedKey: number): void {
 }
 
 /**
- * Throws when the adjustments of a tenant's period sum to more than 64 bits: a reopen reverses that sum, in whichever
- * periods they were booked.
+ * Throws when the adjustments of a tenant for one corrected period sum to more than 64 bits, because a reopen books the
+ * negative of that sum.
  */
 function refuseLargeCorrections(connection: LedgerDb, correctedKey: number): void {
   const largest = connection.prepare(
@@ -88,8 +91,8 @@ function refuseLargeCorrections(connection: LedgerDb, correctedKey: number): voi
   refuseTooLarge(`the adjustments of a tenant in ${periodOfKey(correctedKey)}`, largest, correctedKey);
 }
 
-/** Returns the first open period after `correctedKey`, created when nothing has been recorded in it. */
-export function bookingPeriodKey(connection: LedgerDb, correctedKey: number): number {
+/** Returns the key of the first open period after the corrected one. Creates the period's row if it is missing. */
+export function ensureBookingPeriod(connection: LedgerDb, correctedKey: number): number {
   const workspaceKey = workspaceKeyOf(correctedKey);
   for (let period = addPeriods(periodOfKey(correctedKey), 1); ; period = addPeriods(period, 1)) {
     const periodKey = periodKeyOf(workspaceKey, period);
@@ -97,8 +100,11 @@ export function bookingPeriodKey(connection: LedgerDb, correctedKey: number): nu
   }
 }
 
-/** Returns the last applied run that covered a period; for a period without records it is all that the ledger has. */
-export function coveringRun(connection: LedgerDb, workspaceKey: number, period: Period): number | null {
+/**
+ * Returns the key of the last applied run whose window contains a period; null if there is none. For a period without
+ * records, this run is the only trace in the ledger.
+ */
+export function findCoveringRun(connection: LedgerDb, workspaceKey: number, period: Period): number | null {
   const covers = and(lte(runs.fromPeriod, period), gte(runs.toPeriod, period));
   const found = query(connection)
     .select({ runKey: runs.runKey })
@@ -113,12 +119,12 @@ export function coveringRun(connection: LedgerDb, workspaceKey: number, period: 
 /**
  * Creates the row of a period without records so that it can be closed; returns undefined when no run has covered it.
  */
-export function addQuietPeriod(
+export function ensureCoveredPeriod(
   connection: LedgerDb,
   workspaceKey: number,
   period: Period,
 ): typeof periods.$inferSelect | undefined {
-  const coveredRunKey = coveringRun(connection, workspaceKey, period);
+  const coveredRunKey = findCoveringRun(connection, workspaceKey, period);
   return coveredRunKey === null
     ? undefined
     : ensurePeriod(connection, periodKeyOf(workspaceKey, period), coveredRunKey);

@@ -11,17 +11,17 @@ import { findPeriodOf, findWorkspace, highest } from '../../store/subjects.ts';
 import { sumUsage } from '../../store/sum-usage.ts';
 import { capLeases, releaseLease, takeLease } from '../runs/claim-run.ts';
 import { digestOfEvent, headOfChain } from '../runs/digest.ts';
-import { addQuietPeriod, reverseAdjustments } from './adjustments.ts';
-import { type CloseBlocker, type ClosingTerms, closeStanding } from './close-standing.ts';
+import { ensureCoveredPeriod, reverseAdjustments } from './adjustments.ts';
+import { type CloseBlocker, type ClosingTerms, findCloseStanding } from './close-standing.ts';
 import type { PeriodEventDigestContent } from './event-line.ts';
 
 export interface CloseRequest extends ClosingTerms {
-  /** The person who closes; stored unchanged. */
+  /** The name of the person who closes the period, stored unchanged. */
   by: string;
   note: string;
-  /** Closes despite blockers, and records them. */
+  /** True: closes the period despite all blockers, and records them. */
   force: boolean;
-  /** Closes despite a blocker of kind `change`, and records it. */
+  /** True: closes the period despite a blocker of kind `change`, and records that blocker. */
   acceptChange?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ReopenRequest {
   nowMs: number;
 }
 
-/** A close or reopen as recorded in the chain. The figures are those that it froze or released. */
+/** A close or reopen as recorded in the chain. The figures are those that the event froze or released. */
 export interface PeriodEvent {
   action: 'close' | 'reopen';
   workspaceId: string;
@@ -61,7 +61,7 @@ export interface PeriodAtEvent {
 export interface Commitment {
   leaves: number;
   root: string;
-  /** Hex. The leaves' salts and the line's nonce are derived from it. */
+  /** The secret, in hex, from which the salts of the leaves and the nonce of the close's line are derived. */
   salt: string;
   numberForm: string | null;
   lastNumber: number | null;
@@ -96,7 +96,7 @@ export function closePeriod(
         throw new CloseRefusedError(`${request.period} is already closed`, [], 'reopen it before closing it again');
       }
       return withLease(connection, workspaceKey, request, () => {
-        const { blockers: all } = closeStanding(connection, request);
+        const { blockers: all } = findCloseStanding(connection, request);
         const isAccepted = ({ kind }: CloseBlocker) =>
           request.force || (kind === 'change' && request.acceptChange === true);
         const refused = all.filter((blocker) => !isAccepted(blocker));
@@ -109,7 +109,7 @@ export function closePeriod(
         const eventSeq = headOfChain(connection).seq + 1;
         insertCommitment(connection, eventSeq, commit({ connection, periodKey, eventSeq, nowMs: request.nowMs }));
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'close', blockers });
-        setClosed(connection, periodKey, event.eventSeq);
+        setClosingLink(connection, periodKey, event.eventSeq);
         return event;
       });
     })
@@ -117,8 +117,8 @@ export function closePeriod(
 }
 
 /**
- * Releases the frozen figures of a closed period and reverses its adjustments, because its own figures include them.
- * `afterwards` runs in the same transaction, once the period is open again.
+ * Reopens a closed period: deletes its frozen figures and reverses its adjustments, because the figures of an open
+ * period include those changes. `afterwards` runs in the same transaction, when the period is open.
  */
 export function reopenPeriod(
   connection: LedgerDb,
@@ -135,7 +135,7 @@ export function reopenPeriod(
       return withLease(connection, workspaceKey, request, () => {
         const event = appendEvent(connection, { ...request, workspaceKey, periodKey, action: 'reopen', blockers: [] });
         unfreezeFigures(connection, periodKey);
-        setClosed(connection, periodKey, null);
+        setClosingLink(connection, periodKey, null);
         afterwards?.({ connection, periodKey, eventSeq: event.eventSeq, nowMs: request.nowMs });
         return event;
       });
@@ -154,7 +154,7 @@ export function unfreezeFigures(connection: LedgerDb, periodKey: number): void {
 }
 
 /** Records the link that closed a period; null reopens it. */
-export function setClosed(connection: LedgerDb, periodKey: number, closedSeq: number | null): void {
+export function setClosingLink(connection: LedgerDb, periodKey: number, closedSeq: number | null): void {
   query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
 }
 
@@ -184,7 +184,7 @@ function requirePeriod(
   const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
   const found =
     findPeriodOf(connection, workspaceId, period) ??
-    (workspaceKey === undefined ? undefined : addQuietPeriod(connection, workspaceKey, period));
+    (workspaceKey === undefined ? undefined : ensureCoveredPeriod(connection, workspaceKey, period));
   if (found !== undefined) return found;
   throw new AppError(
     'unknown_period',
@@ -250,7 +250,7 @@ function appendEvent(connection: LedgerDb, request: PeriodEventRequest): PeriodE
   };
 }
 
-/** Writes a close or reopen with its digest, in the caller's transaction. */
+/** Inserts the row of a close or reopen. Call it in a transaction. */
 function insertEvent(
   connection: LedgerDb,
   { workspaceId: _, period: __, ...event }: PeriodEventDigestContent,

@@ -10,41 +10,47 @@ import { preparedSql } from '../../store/schema/drizzle.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { findPeriod, findWorkspace } from '../../store/subjects.ts';
 import { monthTotals } from '../../store/sum-money.ts';
-import { coveringRun } from './adjustments.ts';
+import { findCoveringRun } from './adjustments.ts';
 
-/** Largest accepted difference from the previous month's total: percent of it, or an amount in its currency. */
+/**
+ * The largest accepted difference from the previous month's total: a percentage of that total, or an amount in its
+ * currency.
+ */
 export type MaxChange = { percent: number } | { amount: string };
 
 /** The conditions under which a month may be closed. */
 export interface ClosingTerms {
   workspaceId: string;
   period: Period;
-  /** Hours that a period settles after its end before it may be closed. */
+  /** Hours after the end of a period before it may be closed, because the service may still change its figures. */
   settleHours: number;
-  /** The largest accepted change; absent or null accepts any. */
+  /** The largest accepted change from the previous month; absent or null: any change is accepted. */
   maxChange?: MaxChange | null;
   nowMs: number;
 }
 
 /**
- * A reason against closing a period. `not_over`, `settling`: cleared by time alone. `unread`: no complete walk since
- * its end. `unproven`: no earlier walk agrees with the latest one. `missing`: the latest walk lacks records. `change`:
- * the total differs too much from the previous month's.
+ * A reason against closing a period. `not_over`, `settling`: only time must pass. `unread`: no complete walk was made
+ * since the period's end. `unproven`: no walk at least 12 h earlier agrees with the latest one. `missing`: records are
+ * missing from the latest walk. `change`: the total differs too much from the previous month's.
  */
 export interface CloseBlocker {
   kind: 'not_over' | 'settling' | 'unread' | 'unproven' | 'missing' | 'change';
-  /** A sentence with its remedy, without a full stop. */
+  /** A sentence for people, without a full stop. */
   reason: string;
 }
 
 export interface CloseStanding {
   /** `unknown`: the ledger does not have the period. */
   state: 'unknown' | 'closed' | 'open';
-  /** Every blocker; empty unless the period is open. */
+  /** Everything that blocks the close; empty if the period is closed or unknown. */
   blockers: CloseBlocker[];
-  /** End of the last complete walk that began after the period's end, ISO-8601 UTC. */
+  /** End of the last complete walk that began after the period's end, ISO-8601 UTC; null if there is none. */
   readAt: string | null;
-  /** End of the first walk that agrees with the latest one. */
+  /**
+   * End of the first walk since which the figures have not changed, ISO-8601 UTC; null if no walk agrees with the
+   * latest one.
+   */
   unchangedSince: string | null;
 }
 
@@ -54,17 +60,17 @@ const AGREEMENT_HOURS = 12;
 const countAbsences = preparedSql('SELECT count(*) FROM absences WHERE period_key = ?', 'pluck');
 
 /**
- * Reports whether a period can be closed now, with its blockers. `close` and `month-end` both decide by this function
- * alone.
+ * Returns the state of a period and everything that blocks its close now. Both `close` and `month-end` decide by this
+ * function alone.
  */
-export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseStanding {
+export function findCloseStanding(connection: LedgerDb, terms: ClosingTerms): CloseStanding {
   const { workspaceId, period, settleHours, nowMs } = terms;
   const nothing = { blockers: [], readAt: null, unchangedSince: null };
   const workspaceKey = findWorkspace(connection, workspaceId)?.workspaceKey;
   if (workspaceKey === undefined) return { state: 'unknown', ...nothing };
   const periodKey = periodKeyOf(workspaceKey, period);
   const found = findPeriod(connection, periodKey);
-  if (found === undefined && coveringRun(connection, workspaceKey, period) === null) {
+  if (found === undefined && findCoveringRun(connection, workspaceKey, period) === null) {
     return { state: 'unknown', ...nothing };
   }
   const endMs = periodEndMs(period);
@@ -94,16 +100,16 @@ export function closeStanding(connection: LedgerDb, terms: ClosingTerms): CloseS
 
 /** The complete walks of a period that began after its end. Times are ISO-8601 UTC. */
 interface Walks {
-  /** End of the last one. */
+  /** End of the last such walk; null if there is none. */
   readAt: string | null;
-  /** Those that agree with the last one; null if none does. */
+  /** The walks that agree with the last one; null if none does. */
   agreeing: { firstEndedAt: string; lastStartedAt: string; earliestEnd: string } | null;
 }
 
 const COVERING = `workspace_key = :workspaceKey AND status = 'applied' AND from_period <= :period AND to_period >= :period
   AND started_at >= :end`;
 const AGREEING = `${COVERING} AND run_key >= :changedBy AND applied_seq >= :lastChange AND started_at <= :latest`;
-// A period is covered by a run every few minutes for weeks: each statement stops at the first run that it looks for.
+// Each of these statements stops at the first matching run, because thousands of runs may cover a period.
 const hasRunSince = preparedSql(
   `SELECT 1 FROM runs WHERE workspace_key = ? AND finished_at >= ? AND applied_seq IS NOT NULL LIMIT 1`,
   'pluck',
@@ -122,7 +128,8 @@ const selectEarliestEnd = preparedSql(
    WHERE ${AGREEING} AND applied_seq IS NOT NULL AND finished_at >= :end ORDER BY finished_at LIMIT 1`,
   'pluck',
 );
-// A walk that missed a record did not agree with the one that found it again, although no entry records this.
+// Besides entries, `unsteady_run_key` counts as a change: that run found a record which an earlier walk had missed, so
+// that the two walks do not agree.
 const selectLastChange = preparedSql(
   `SELECT run_key AS changedBy, applied_seq AS lastChange FROM runs WHERE run_key IN (
      (SELECT run_key FROM usage_entries WHERE entry_id = (SELECT max(entry_id) FROM usage_entries WHERE period_key = :periodKey)),
@@ -146,18 +153,18 @@ function walksSince(
   const firstEndedAt = selectFirstEnd(connection).get(since) as string | undefined;
   if (firstEndedAt === undefined) return { readAt, agreeing: null };
   const lastStartedAt = selectLastStart(connection).get(since) as string;
-  // The earliest end counts: a walk that seems to end after a later walk had a clock that was ahead.
+  // The earliest end counts, because a walk made while the clock was ahead seems to have ended later.
   const earliestEnd = (selectEarliestEnd(connection).get(since) as string | undefined) ?? firstEndedAt;
   return { readAt, agreeing: { firstEndedAt, lastStartedAt, earliestEnd } };
 }
 
 function walkBlockers({ agreeing }: Walks): CloseBlocker[] {
   if (agreeing === null) {
-    return [{ kind: 'unread', reason: 'no complete walk has been made since it ended; sync first' }];
+    return [{ kind: 'unread', reason: 'no complete walk has been made since the month ended; sync first' }];
   }
   const firstEndMs = Date.parse(agreeing.earliestEnd);
   if (Date.parse(agreeing.lastStartedAt) - firstEndMs >= AGREEMENT_HOURS * HOUR_MS) return [];
-  // The time is shown to the minute, so it is rounded up.
+  // Rounded up, because the time is shown to the minute.
   const secondAt = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS + MINUTE_MS - 1);
   const reason =
     `two complete walks ${AGREEMENT_HOURS} h apart must agree: one ended at ${formatMinute(isoTime(firstEndMs))}, ` +
@@ -179,8 +186,8 @@ function changeBlockers(connection: LedgerDb, periodKey: number, terms: ClosingT
 }
 
 /**
- * Reports whether the change exceeds the limit. Compares exactly, in hundredths of a percent or in minor units; digits
- * below the currency's smallest unit are dropped.
+ * Reports whether the change exceeds the limit. Compares exact integers, in hundredths of a percent or in minor units,
+ * and drops digits of the limit below the currency's minor unit.
  */
 function isAbove(
   { amount, previous, currency }: { amount: bigint; previous: bigint; currency: string },

@@ -10,8 +10,8 @@ export interface CloseInForce {
   period: Period;
 }
 
-/** Lists the closes in force with a sequence number above `afterSeq`, oldest first. */
-export function closesInForce(connection: LedgerDb, afterSeq: number): CloseInForce[] {
+/** Lists the closes in force after the position `afterSeq` of the chain, oldest first. */
+export function listClosesInForce(connection: LedgerDb, afterSeq: number): CloseInForce[] {
   const closes = query(connection)
     .select()
     .from(periods)
@@ -31,7 +31,7 @@ export interface SkippedMonth {
 }
 
 /** Lists the skipped months by workspace and month; retired workspaces are left out. */
-export function skippedMonths(connection: LedgerDb): SkippedMonth[] {
+export function listSkippedMonths(connection: LedgerDb): SkippedMonth[] {
   return connection
     .prepare(
       `SELECT w.workspace_id AS workspaceId, p.period FROM periods p JOIN workspaces w USING (workspace_key)

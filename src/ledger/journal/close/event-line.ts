@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { closeCommitments } from '../../store/schema/billing-tables.ts';
 import { eq, getTableColumns, prepared, sql } from '../../store/schema/drizzle.ts';
 
-/** The content of a close or reopen that its digest covers, besides the adjustments that a reopen reverses. */
+/** The fields of a close or reopen that its digest covers, in addition to the adjustments that a reopen books. */
 export interface PeriodEventDigestContent {
   previousDigest: string;
   eventSeq: number;
@@ -25,7 +25,7 @@ export interface PeriodEventDigestContent {
 
 export interface EventLine {
   line: string;
-  /** The part of a close's line that appears in it only as a hash; null for a reopen. */
+  /** The part of a close that its line contains only as a hash; null for a reopen. */
   internal: { line: string; nonce: string } | null;
 }
 

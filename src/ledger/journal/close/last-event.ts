@@ -5,14 +5,14 @@ import { count, desc, eq, query } from '../../store/schema/drizzle.ts';
 import { findPeriodOf } from '../../store/subjects.ts';
 import type { PeriodEvent } from './close-period.ts';
 
-/** A close or reopen with the person who did it. */
+/** A close or reopen with the name of the person who made it. */
 export interface AttributedEvent extends PeriodEvent {
   actor: string;
   note: string;
 }
 
 /** Returns the last close or reopen of a period; null if it was never closed. */
-export function lastEvent(connection: LedgerDb, workspaceId: string, period: Period): AttributedEvent | null {
+export function findLastPeriodEvent(connection: LedgerDb, workspaceId: string, period: Period): AttributedEvent | null {
   const found = findPeriodOf(connection, workspaceId, period);
   if (found === undefined) return null;
   const event = query(connection)

@@ -17,7 +17,7 @@ export interface ReconciliationRequest {
   counts: { matched: number; missing: number; extra: number; different: number };
   tolerance: string;
   amounts: readonly { currency: string; ledger: string; invoice: string }[];
-  /** Invoice numbers of tenants in the ledger. */
+  /** Invoice numbers to record. Those of tenants that the ledger does not have are ignored. */
   numbers: readonly { tenantId: string; currency: string; number: string }[];
   by: string;
   note: string;
@@ -69,8 +69,11 @@ export function recordReconciliation(connection: LedgerDb, request: Reconciliati
     .immediate();
 }
 
-/** Returns the link of an equal reconciliation of the current close by the same actor; null if there is none. */
-export function reconciliationOf(connection: LedgerDb, request: ReconciliationRequest): ActLink | null {
+/**
+ * Finds an earlier reconciliation of the current close with the same result, file, actor and note, and returns its
+ * link; null if there is none.
+ */
+export function findEqualReconciliation(connection: LedgerDb, request: ReconciliationRequest): ActLink | null {
   const found = findPeriodOf(connection, request.workspaceId, request.period);
   if (found?.closedSeq == null) return null;
   const { matched, missing, extra, different } = reconciliations;

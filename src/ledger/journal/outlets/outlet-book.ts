@@ -8,15 +8,15 @@ import { whereClause } from '../../store/where.ts';
 import { lastEntryId } from './read-entries.ts';
 
 export type OutletRow = typeof outlets.$inferSelect;
-export type Pause = NonNullable<OutletRow['paused']>;
-export type EventState = (typeof outletEvents.$inferSelect)['state'];
+export type OutletPause = NonNullable<OutletRow['paused']>;
+export type OutletEventState = (typeof outletEvents.$inferSelect)['state'];
 
-/** An entry that is not sent to its receiver now, and the reason. */
+/** An exception: an entry that an outlet does not send now, with the reason. */
 export interface OutletException {
   entryId: number;
-  state: Exclude<EventState, 'settled'>;
+  state: Exclude<OutletEventState, 'settled'>;
   reason: string;
-  /** When it may have been sent nevertheless; absent when it certainly was not. */
+  /** When the entry may have been sent nevertheless; absent when it was certainly not sent. */
   postedAt?: string | null;
 }
 
@@ -39,9 +39,9 @@ export interface StartOutletRequest {
 }
 
 /**
- * Starts an outlet: every entry from that month on lies after its cursor. If it was started before with other
- * workspaces or another month, entries that the cursor has passed and that now belong to it are held, so that they are
- * sent as well.
+ * Starts an outlet, which then sends every entry from `fromPeriod` on. If the outlet was started before with other
+ * workspaces or another month, entries up to its cursor that it did not include before become held exceptions, so that
+ * they are sent, too.
  */
 export function startOutlet(connection: LedgerDb, request: StartOutletRequest): void {
   const { name, receiver, fromPeriod, by, nowMs } = request;
@@ -84,18 +84,18 @@ export function startOutlet(connection: LedgerDb, request: StartOutletRequest): 
 
 export interface InFlightRequest {
   name: string;
-  /** The sender's view of the cursor. */
+  /** The cursor as the sender read it. */
   cursor: number;
-  /** The last entry about to be sent; null when only held ones are. */
+  /** The last entry about to be sent; null when only held entries are sent. */
   to: number | null;
-  /** Entries up to `to` that are not sent. */
+  /** The entries up to `to` that are not sent. */
   exceptions: readonly OutletException[];
   held: readonly number[];
   nowMs: number;
 }
 
 /**
- * Records that entries up to `to` may be sent from now on, except the exceptions, new and earlier ones. Throws AppError
+ * Records that from now on entries up to `to` may have been sent, except new and earlier exceptions. Throws AppError
  * `outlet_moved` when another process has sent meanwhile, or has paused the outlet.
  */
 export function markInFlight(
@@ -124,12 +124,12 @@ export interface AdvanceRequest {
   cursor: number;
   to: number;
   exceptions: readonly OutletException[];
-  /** Held entries that the receiver has accepted, and those that it certainly did not get. */
+  /** `taken`: held entries that the receiver has accepted. `unposted`: held entries that it certainly did not get. */
   taken: readonly number[];
   unposted: readonly number[];
-  /** Nothing after the new cursor was sent. */
+  /** True when certainly nothing after the new cursor was sent. */
   landed: boolean;
-  pause: { paused: Pause; reason: string } | null;
+  pause: { paused: OutletPause; reason: string } | null;
   nowMs: number;
 }
 
@@ -181,13 +181,13 @@ function ofEntries(name: string, entryIds: readonly number[]) {
   return and(eq(outletEvents.outlet, name), inArray(outletEvents.entryId, [...entryIds]));
 }
 
-function pausedBy(pause: { paused: Pause; reason: string } | null, at: string) {
+function pausedBy(pause: { paused: OutletPause; reason: string } | null, at: string) {
   return pause === null ? {} : { ...pause, changedAt: at };
 }
 
 export function pauseOutlet(
   connection: LedgerDb,
-  { name, paused, reason, nowMs }: { name: string; paused: Pause; reason: string; nowMs: number },
+  { name, paused, reason, nowMs }: { name: string; paused: OutletPause; reason: string; nowMs: number },
 ): void {
   query(connection)
     .update(outlets)
@@ -196,10 +196,13 @@ export function pauseOutlet(
     .run();
 }
 
-/** Date of unknown age: entries that may have been sent then are not sent again without asking. */
+/**
+ * A time that stands for an unknown one: entries that may have been sent at this time are not sent again unless the
+ * receiver can be asked.
+ */
 const UNKNOWN_AGE = isoTime(0);
 
-/** Pauses every outlet of a restored ledger: the receivers may have more than the backup knows of. */
+/** Pauses every outlet of a restored ledger, because receivers may have entries that the backup does not contain. */
 export function pauseRestored(connection: LedgerDb, nowMs: number): void {
   const reason = 'the ledger was restored from a backup: the receiver may have entries that this ledger lacks';
   for (const { name } of readOutlets(connection)) pauseOutlet(connection, { name, paused: 'restored', reason, nowMs });
@@ -241,14 +244,15 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
 export interface LateRejectionsRequest {
   name: string;
   refused: readonly Omit<OutletException, 'state'>[];
-  /** Time of the last report read; null when there is none. */
+  /** Time of the last report that was read; null when none was read. */
   untilMs: number | null;
   nowMs: number;
 }
 
 /**
- * Records the entries that a receiver rejected after it had accepted them. Existing exceptions stay unchanged. Each
- * report counts once, so that it does not apply to entries sent again after it was read.
+ * Records the entries that a receiver rejected after it had accepted them. Existing exceptions stay unchanged. Returns
+ * the number of new exceptions. The time of the last report is stored, so that a report is not applied to entries that
+ * are sent again later.
  */
 export function recordRejections(
   connection: LedgerDb,
@@ -270,7 +274,7 @@ export function recordRejections(
     .immediate();
 }
 
-export interface SettleRequest {
+export interface SettleEventsRequest {
   name: string;
   entryIds: readonly number[];
   /** Note of the person who settled the entries outside the program; null: they are sent again. */
@@ -279,8 +283,11 @@ export interface SettleRequest {
   nowMs: number;
 }
 
-/** Settles or releases exceptions and returns their number. A settled one stays settled. */
-export function settleEvents(connection: LedgerDb, request: SettleRequest): number {
+/**
+ * Marks exceptions as settled or, without a note, as held so that they are sent again. Returns their number. Leaves
+ * settled exceptions unchanged.
+ */
+export function settleEvents(connection: LedgerDb, request: SettleEventsRequest): number {
   const { name, entryIds, note, by, nowMs } = request;
   const at = isoTime(nowMs);
   const set =
@@ -291,7 +298,10 @@ export function settleEvents(connection: LedgerDb, request: SettleRequest): numb
   return update.where(and(ofEntries(name, entryIds), sql`${outletEvents.state} <> 'settled'`)).run().changes;
 }
 
-/** Records a comparison with the receiver. `differences`: JSON of the differences; null: none. */
+/**
+ * Records the result of comparing an outlet with its receiver. `differences`: JSON of the differences; null: there are
+ * none.
+ */
 export function recordComparison(
   connection: LedgerDb,
   { name, differences, nowMs }: { name: string; differences: string | null; nowMs: number },
@@ -302,13 +312,13 @@ export function recordComparison(
 
 export interface ExceptionCount {
   outlet: string;
-  state: EventState;
+  state: OutletEventState;
   events: number;
   credits: bigint;
   requests: bigint;
 }
 
-export function exceptionCounts(connection: LedgerDb): ExceptionCount[] {
+export function countExceptions(connection: LedgerDb): ExceptionCount[] {
   const rows = connection
     .prepare(
       `SELECT x.outlet, x.state, count(*) AS events, coalesce(sum(e.credits_delta), 0) AS credits,

@@ -10,18 +10,18 @@ export interface OutletEntry {
   tenantKey: bigint;
   credits: bigint;
   requests: bigint;
-  /** When its run was applied, and the digest of that run. */
+  /** When the run that wrote the entry was applied; `digest` is the digest of that run. */
   recordedAt: string;
   digest: string;
   workspaceId: string;
-  /** 1: the workspace is retired. */
+  /** 1 when the workspace is retired, else 0. */
   ended: bigint;
   tenantId: string;
   period: Period;
   externalRef: string | null;
   /** JSON object with text values; null: the tenant has no name. */
   labels: string | null;
-  /** When a held entry may have been sent. */
+  /** When a held entry may have been sent; null: it was not sent. */
   postedAt: string | null;
 }
 
@@ -31,7 +31,7 @@ const ENTRY_COLUMNS = `e.entry_id AS entryId, e.period_key AS periodKey, e.tenan
 const JOIN_NAMES = `JOIN tenants t ON t.tenant_key = e.tenant_key
   LEFT JOIN tenant_names n ON n.tenant_key = e.tenant_key
     AND n.after_seq = (SELECT max(m.after_seq) FROM tenant_names m WHERE m.tenant_key = e.tenant_key)`;
-/** Only a verified and applied run has a digest. */
+/** Joins each entry with its run, period, workspace and tenant. Only an applied run has a digest. */
 const JOINED = `JOIN runs r ON r.run_key = e.run_key AND r.digest IS NOT NULL
   JOIN periods p ON p.period_key = e.period_key JOIN workspaces w ON w.workspace_key = p.workspace_key ${JOIN_NAMES}`;
 
@@ -41,7 +41,7 @@ const behind = preparedSql(
   'safeIntegers',
 );
 
-/** Lists the entries after `cursor` up to `to`, in order. */
+/** Lists the entries after `cursor` up to `to`, in the order of their ids. */
 export function entriesAfterCursor(
   connection: LedgerDb,
   { cursor, to, limit }: { cursor: number; to: number; limit: number },
@@ -55,19 +55,22 @@ const noted = preparedSql(
   'safeIntegers',
 );
 
-/** Returns the entries after the cursor that were recorded as exceptions when the others were sent. */
-export function exceptionIds(
+/** Returns the ids of the entries after the cursor, up to `to`, that are recorded as exceptions. */
+export function findExceptionIds(
   connection: LedgerDb,
   { outlet, cursor, to }: { outlet: string; cursor: number; to: number },
 ): ReadonlySet<bigint> {
   return new Set(noted(connection).all(outlet, cursor, to) as bigint[]);
 }
 
-/** Condition: the cursor has passed the entry. */
+/** SQL condition: the entry of the exception `x` is not after the outlet's cursor. */
 const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.outlet)';
 
-/** Returns the first held entry of each tenant: all of a tenant's held entries become sendable together. */
-export function heldTenants(connection: LedgerDb, outlet: string): OutletEntry[] {
+/**
+ * Returns the first held entry of each tenant. One is enough, because all held entries of a tenant become sendable
+ * together.
+ */
+export function firstHeldEntries(connection: LedgerDb, outlet: string): OutletEntry[] {
   const sql = `SELECT ${ENTRY_COLUMNS}, NULL AS postedAt FROM (
       SELECT min(x.entry_id) AS entry_id FROM outlet_events x JOIN usage_entries f ON f.entry_id = x.entry_id
       WHERE x.outlet = ? AND x.state = 'held' AND ${PASSED} GROUP BY f.tenant_key) h
@@ -85,7 +88,7 @@ export function heldEntries(
   return connection.prepare(sql).safeIntegers().all(tenantKey, outlet, limit) as OutletEntry[];
 }
 
-/** The sums of a tenant's entries in a month, as far as an outlet has sent them. */
+/** The sums of those entries of a tenant in a month that an outlet has sent. */
 export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 'externalRef' | 'labels'> {
   periodKey: bigint;
   tenantKey: bigint;
@@ -93,11 +96,11 @@ export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 
   requests: bigint;
 }
 
-/** Tenants summed between two turns of the event loop. */
+/** Tenants whose entries are summed in one turn of the event loop. */
 const TENANTS_PER_STEP = 1000;
 
-/** Sums the entries up to `upTo` by tenant, without the outlet's exceptions; `workspaces` null: all. */
-export async function sentSums(
+/** Sums the entries up to `upTo` by tenant, without the outlet's exceptions. `workspaces` null: all workspaces. */
+export async function sumSentEntries(
   connection: LedgerDb,
   asked: { outlet: string; period: Period; upTo: number; workspaces: readonly string[] | null },
 ): Promise<SentSum[]> {

@@ -15,8 +15,8 @@ export interface AbsentKey {
 }
 
 /**
- * Lists the keys missing from this run's verified walk that an earlier run missed too: a withdrawal needs both walks.
- * Tenants that have waited longest for a look at their history come first.
+ * Lists the keys that are missing from this run's verified walk and were missing from an earlier run's, because a
+ * withdrawal needs two such walks. Tenants whose history has not been checked for the longest time come first.
  */
 export function absentAgain(connection: LedgerDb, run: ClaimedRun, keys: KeySet): AbsentKey[] {
   const { periodKey, tenantKey, runKey } = absences;
@@ -43,15 +43,17 @@ export interface WalkedKeys {
   keys: KeySet;
   /** The highest tenant number at the start of the walk. */
   knownTenants: number;
-  /** Periods with the same keys as the last walk, or without keys before: nothing is missing or back there. */
+  /**
+   * Periods with the same keys as the last walk, or without keys before. No key of theirs is missing or listed again.
+   */
   sameKeys: ReadonlySet<number>;
   /** Periods in which the walk has every key that is not withdrawn. */
   complete: ReadonlySet<number>;
 }
 
 /**
- * Updates the list of absences after this run's walk: removes keys that the walk contains and adds keys that it misses
- * for the first time. Runs after the merge.
+ * Updates the list of absences after this run's walk: removes the keys that the walk contains, and adds the keys that
+ * are missing from a walk for the first time. Call it after the merge.
  */
 export function updateAbsences(
   connection: LedgerDb,
@@ -76,7 +78,7 @@ export function updateAbsences(
   }
 }
 
-/** Moves these keys to the end of the queue for a look at their history. */
+/** Moves these keys to the end of the queue in which tenants' histories are checked. */
 export function requeueAbsent(connection: LedgerDb, run: ClaimedRun, keys: readonly AbsentKey[]): void {
   for (const { periodKey, tenantKey } of keys) {
     const isKey = and(eq(absences.periodKey, periodKey), eq(absences.tenantKey, tenantKey));
@@ -96,7 +98,7 @@ const forget = prepared((db) => {
   return db.delete(absences).where(and(isPeriod, eq(absences.tenantKey, sql.placeholder('tenantKey'))));
 });
 
-/** Reports whether the ledger has keys of this workspace that its latest walks lacked. */
+/** Reports whether keys of this workspace are missing from its latest walks and not yet withdrawn. */
 export function hasAbsences(connection: LedgerDb, run: ClaimedRun): boolean {
   const isOfPeriod = eq(absences.periodKey, periods.periodKey);
   const absent = query(connection).select().from(periods).innerJoin(absences, isOfPeriod);
@@ -104,7 +106,7 @@ export function hasAbsences(connection: LedgerDb, run: ClaimedRun): boolean {
 }
 
 /**
- * Appends a `withdrawn` entry for each of these keys, with deltas back to zero. Skips keys that came back or are
+ * Appends a `withdrawn` entry for each of these keys, with deltas that bring its figures to zero. Skips keys that are
  * withdrawn already. Returns the number of entries.
  */
 export function appendWithdrawals(

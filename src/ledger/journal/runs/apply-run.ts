@@ -34,7 +34,7 @@ import { refuseTooLarge } from './sum-limits.ts';
 
 /** Tenants added per statement. */
 const TENANTS_PER_STATEMENT = 100;
-/** From this number of keys, the ids of a walk take tens of MB. */
+/** From this number of keys, garbage is collected before the merge, because the ids of the walk take tens of MB. */
 const MIN_KEYS_FOR_COLLECTION = 1_000_000;
 
 export interface ApplyResult<Extra> {
@@ -47,7 +47,7 @@ export interface ApplyResult<Extra> {
   extra: Extra;
 }
 
-/** The merged run, passed to the hook inside the transaction. */
+/** The merged run, which `afterMerge` gets inside the transaction. */
 export interface MergedRun {
   connection: LedgerDb;
   run: ClaimedRun;
@@ -68,9 +68,9 @@ export interface ApplyRequest<Extra> {
   staging: RunStaging;
   facts: WalkFacts;
   walk: Omit<WalkRecord, 'facts'>;
-  /** Keys that two runs and the tenant's own history agree are gone. */
+  /** Keys to withdraw: two runs did not list them, and the tenant's own history does not contain them. */
   withdrawals: readonly { periodKey: number; tenantKey: number }[];
-  /** Absent keys that their tenants' histories still contain, or with histories that could not be read. */
+  /** Absent keys that are not withdrawn, because the tenant's history still contains them or could not be read. */
   unconfirmed?: readonly AbsentKey[];
   nowMs: number;
   /** Runs inside the transaction after the merge: evaluates alert rules and queues notifications. */
@@ -79,8 +79,8 @@ export interface ApplyRequest<Extra> {
 
 /**
  * Applies a verified run in one transaction: new tenants and periods, entries, state, the walk's certificate, the run's
- * digest and the changes by `afterMerge`. Readers see the ledger either before it or after it. Throws `FencedError` and
- * changes nothing when another run has taken the workspace meanwhile.
+ * digest and the changes by `afterMerge`. Readers see the ledger as it was before the run or as it is after, never
+ * between. Throws `FencedError` and changes nothing when another run has taken the workspace meanwhile.
  */
 export function applyRun<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): ApplyResult<Extra> {
   return connection.transaction(() => merge(connection, request)).immediate();
@@ -115,7 +115,8 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): App
   }
   updateAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys, complete });
   requeueAbsent(connection, run, request.unconfirmed ?? []);
-  // The walk's largest figure bounds the sums of its records; keys that it missed still count.
+  // Sums can exceed 64 bits if the walk has large figures. Keys that the walk missed may be large, too, and still
+  // count.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { lastEntryIdBefore, changedPeriods: changed.keys(), nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
@@ -123,7 +124,7 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): App
   return { lastEntryIdBefore, counts, changed, entries: last - lastEntryIdBefore };
 }
 
-/** Applies a walk without changes: marks its periods as covered by this run, and changes nothing else. */
+/** Applies a walk without changes: marks its periods as covered by this run and records the walk's certificate. */
 function confirmFigures(connection: LedgerDb, { run, facts, walk }: ApplyRequest<unknown>): AppliedFigures {
   coverPeriods(connection, { ...run, keepsFigures: true });
   recordWalk(connection, run.runKey, { ...walk, facts });
@@ -146,7 +147,7 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
   const row = readRunRow(connection, run);
   const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
-  // After the rules, so that the run's digest covers their changes of alerts.
+  // Read after `afterMerge`, so that the run's digest covers the changes that alert rules made.
   const changes = changesToCover(connection);
   const digest = digestOfRun(connection, {
     ...row,
@@ -188,7 +189,7 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
   return { runId: run.runId, entries, counts, appliedSeq, digest, extra };
 }
 
-/** Reads the run's own row; an open end of its window becomes the first or last period that it covered. */
+/** Reads the run's row. A window without a first or last period gets the first or last period that the run covered. */
 function readRunRow(
   connection: LedgerDb,
   run: ClaimedRun,
@@ -205,8 +206,8 @@ function readRunRow(
 }
 
 /**
- * Inserts the new tenants of the walk. If another process has added tenants since their numbers were assigned, the new
- * numbers shift up. Returns the shift.
+ * Inserts the new tenants of the walk. If another process has added tenants since staging assigned numbers to the new
+ * ones, these numbers increase. Returns by how much.
  */
 function insertTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
@@ -233,7 +234,10 @@ function prepareInsert(connection: LedgerDb, rows: number): Database.Statement {
 
 const insertFull = perConnection((connection) => prepareInsert(connection, TENANTS_PER_STATEMENT));
 
-/** Inserts the new periods of the walk and marks every period of the window as covered, listed or not. */
+/**
+ * Inserts the new periods of the walk and marks every known period of the window as covered, even if the walk has no
+ * record in it.
+ */
 function addMissingPeriods(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): void {
   const { workspaceKey } = run;
   const db = query(connection);
@@ -274,8 +278,8 @@ const coveredPeriods = prepared((db) => {
 });
 
 /**
- * Marks the periods of a window as covered by a run. `keepsFigures`: the run found the same figures as the previous
- * one.
+ * Marks the periods of a window as covered by a run. `keepsFigures`: the run read the same figures as the previous one,
+ * so the stored digests of the figures stay valid.
  */
 export function coverPeriods(
   connection: LedgerDb,

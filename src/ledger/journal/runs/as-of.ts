@@ -12,10 +12,10 @@ export interface UsageAsOf {
   request_count: bigint;
   state: 'open' | 'settling' | 'closed';
   first_seen_at: string;
-  /** The last change up to then, or up to the close. */
+  /** Time of the last change before the requested time; for a period closed then, before its close. */
   changed_at: string;
   withdrawn: boolean;
-  /** True when the period was closed then; the figures are those of the close. */
+  /** True when the period was closed at the requested time, so that the figures are those of the close. */
   closed: boolean;
 }
 
@@ -26,9 +26,10 @@ export interface AsOfFilters {
 }
 
 /**
- * Returns the rows of `finance_usage` as they were at `at` (ISO-8601 UTC), computed from the entries: for each key the
- * last entry applied by then; for a period closed then, the last entry before that close. The state of a workspace is
- * the one after its last link dated `at` or earlier, in the order of the chain, because clocks may have been set back.
+ * Returns the rows of `finance_usage` as they were at `at` (ISO-8601 UTC), computed from the entries: each key has the
+ * values of its last entry applied by that time; in a period closed at that time, of its last entry before the close.
+ * The position in the chain decides, not the time of an entry, because clocks may have been set back: a workspace's
+ * state is the one after its last link dated `at` or earlier.
  */
 export function usageAsOf(connection: LedgerDb, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
   const { workspaceId, tenantId, period = {} } = filters;

@@ -8,9 +8,9 @@ import { and, desc, eq, gt, gte, lt, max, query, sql } from '../../store/schema/
 import { leases, runs } from '../../store/schema/run-tables.ts';
 import { upsertWorkspace } from '../../store/subjects.ts';
 import { requireNotRetired } from '../retired-workspaces.ts';
-import type { Window } from '../staging/staging.ts';
+import type { RunWindow } from '../staging/staging.ts';
 
-/** Milliseconds that a lease lasts without renewal: longer than a merge, short enough to wait for. */
+/** How long a lease lasts without renewal. Longer than a merge takes, but short enough to wait for. */
 export const LEASE_MS = 60_000;
 
 export type RunKind = (typeof runs.$inferSelect)['kind'];
@@ -21,7 +21,7 @@ export interface ClaimRequest {
   kind: RunKind;
   /** The cron slot that caused the run, ISO-8601 UTC; null for a manual run. */
   slot: string | null;
-  window: Window;
+  window: RunWindow;
   nowMs: number;
 }
 
@@ -31,17 +31,22 @@ export interface ClaimedRun {
   workspaceKey: number;
   workspaceId: string;
   fencingToken: number;
-  window: Window;
-  /** True until a run of this workspace has been applied: alerts are recorded without notifying anyone. */
+  window: RunWindow;
+  /** True when no run of this workspace was applied before, so that alerts are recorded without notifying anyone. */
   first: boolean;
 }
 
-/** The slot is done already, by this run: a job that was delivered twice stops here. */
+/**
+ * Returned instead of a claim when an earlier run, `doneBy`, has done the slot, as for a job that was delivered twice.
+ */
 export interface SlotDone {
   doneBy: string;
 }
 
-/** The claiming process, its source of randomness, and its test whether another process runs; default: the system's. */
+/**
+ * The claiming process, its source of randomness, and a test whether another process is running. Each defaults to the
+ * system's.
+ */
 export interface LeaseHolder {
   holder?: ProcessIdentity;
   randomness?: Randomness;
@@ -50,8 +55,8 @@ export interface LeaseHolder {
 
 /**
  * Claims a workspace for one run: takes its lease with a higher fencing token and inserts the run. Throws
- * `LeaseHeldError` with the time to wait while a live run holds the lease. An expired lease, or one of a dead process
- * on this machine, is taken over, and its run is marked superseded.
+ * `LeaseHeldError` with the time to wait while a live run holds the lease. Takes over a lease that has expired, or
+ * whose process on this machine has ended, and marks its run superseded.
  */
 export function claimRun(
   connection: LedgerDb,
@@ -92,8 +97,8 @@ function claim(connection: LedgerDb, request: ClaimRequest, claimant: LeaseHolde
 }
 
 /**
- * Returns the id of the run that did a slot, or null. If a later run began before the slot, or in the future, the clock
- * was ahead when the slot was done: then it is due again.
+ * Returns the id of the run that did a slot; null if the slot is due. Ignores that run if a later run began before the
+ * slot, or in the future: the clock was ahead when the slot was done, so the slot is due again.
  */
 function runThatDid(
   connection: LedgerDb,
@@ -123,7 +128,7 @@ function runThatDid(
   return db.select().from(runs).where(isAhead).limit(1).get() === undefined ? done.runId : null;
 }
 
-/** Marks the run that lost the lease as superseded, in the transaction that took it. */
+/** Marks the running run of a workspace as superseded. Call it in the transaction that takes the workspace's lease. */
 export function supersedeRunning(connection: LedgerDb, workspaceKey: number, at: string): void {
   const errorMessage = 'its process ended, or paused for longer than its lease, before the run was applied';
   query(connection)
@@ -143,13 +148,15 @@ export function renewLease(connection: LedgerDb, run: ClaimedRun, nowMs: number)
   return changes === 1;
 }
 
-/** Reports whether this run may still apply. Only meaningful inside the transaction that applies. */
+/**
+ * Reports whether this run still holds its lease and may be applied. Call it in the transaction that applies the run.
+ */
 export function holdsLease(connection: LedgerDb, run: ClaimedRun): boolean {
   const isHeld = and(isLeaseOf(run), eq(leases.released, 0));
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;
 }
 
-/** Matches the lease while it carries this run's token, that is, while no other run has taken the workspace. */
+/** Returns the condition that the lease has this run's token, which is true until another run takes the workspace. */
 function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fencingToken: number }) {
   return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }
@@ -158,15 +165,15 @@ export function releaseLease(connection: LedgerDb, run: { workspaceKey: number; 
   query(connection).update(leases).set({ released: 1 }).where(isLeaseOf(run)).run();
 }
 
-/** Frees all leases of a copied ledger: their holders work on the original. */
+/** Releases all leases in a copied ledger, because their holders work on the original. */
 export function releaseAllLeases(connection: LedgerDb): void {
   query(connection).update(leases).set({ released: 1 }).run();
 }
 
 /**
- * Shortens leases that end later than one lease length from now: a lease written before the clock was set back would
- * block its workspace for too long. Call it before the transaction that takes a lease, because a rollback would undo
- * it.
+ * Shortens leases to at most one lease length from now. A lease written before the clock was set back would otherwise
+ * block its workspace for too long. Call this before the transaction that takes a lease, because a rollback would undo
+ * the change.
  */
 export function capLeases(connection: LedgerDb, nowMs: number): void {
   const latest = isoTime(nowMs + LEASE_MS);

@@ -6,16 +6,16 @@ import { entryKindSql } from '../../store/schema/keys.ts';
 import type { acts } from '../../store/schema/workspace-tables.ts';
 import { type PeriodEventDigestContent, prepareEventLine } from '../close/event-line.ts';
 
-/** The previous digest of the first link of the chain. */
+/** The value that the first link of the chain has as its previous digest. */
 export const GENESIS_DIGEST = '0'.repeat(64);
 
 /**
- * Entries that SQLite joins into one text at a time, to save calls into JavaScript. These 50 kB are collected soon;
- * texts over 128 kB would pile up until a full collection.
+ * Entries that SQLite joins into one text at a time, to save calls into JavaScript. Such a text has about 50 kB and is
+ * freed soon; texts over 128 kB would stay in memory until a full garbage collection.
  */
 const ENTRIES_PER_CHUNK = 512;
 
-/** The content of a run that its digest covers, besides its entries and adjustments. */
+/** The fields of a run that its digest covers, in addition to the run's entries, adjustments and row changes. */
 export interface RunDigestContent {
   runKey: number;
   previousDigest: string;
@@ -30,12 +30,12 @@ export interface RunDigestContent {
   fromPeriod: string | null;
   toPeriod: string | null;
   fencingToken: number;
-  /** The run covers the row changes after this one, up to `lastChangeSeq`. */
+  /** The digest covers the row changes after this one, up to `lastChangeSeq`. */
   changesAfter: number;
   lastChangeSeq: number;
 }
 
-/** The content of an act that its digest covers, besides its row changes. */
+/** The fields of an act that its digest covers, in addition to its row changes. */
 export interface ActDigestContent {
   previousDigest: string;
   actSeq: number;
@@ -73,7 +73,7 @@ export function createLinkDigests(connection: LedgerDb) {
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
   const changeLines = prepareChangeLines(connection);
   const addAdjustments = (hash: Hash, { any, lines }: AdjustmentLines, key: number): void => {
-    // Few links have adjustments, and joining none takes ten times as long as checking for them.
+    // Checked first, because few links have adjustments and the check is ten times as fast as the join.
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
   };
   const addChanges = (hash: Hash, { changesAfter, lastChangeSeq }: { changesAfter: number; lastChangeSeq: number }) => {
@@ -119,7 +119,10 @@ export function digestOfEvent(connection: LedgerDb, event: PeriodEventDigestCont
   return createLinkDigests(connection).ofEvent(event);
 }
 
-/** Prepares the lines of the entries from one id up to, not including, another; null when there are none. */
+/**
+ * Prepares a query for the lines of the entries from one id up to, not including, another. It returns null when there
+ * are no entries.
+ */
 function prepareEntryLines(connection: LedgerDb): Database.Statement {
   return connection
     .prepare(
@@ -165,7 +168,10 @@ function prepareChangeLines(connection: LedgerDb): Database.Statement {
     .pluck();
 }
 
-/** Returns the row changes that the next run or act covers: from the last covered one to the newest. */
+/**
+ * Returns the range of row changes that the digest of the next run or act covers: those after the last covered one, up
+ * to the newest.
+ */
 export function changesToCover(connection: LedgerDb): { changesAfter: number; lastChangeSeq: number } {
   return connection
     .prepare(
@@ -188,7 +194,10 @@ const selectHead = preparedSql(
    ORDER BY seq DESC LIMIT 1`,
 );
 
-/** Returns the head of the chain: the last run, close, reopen or act, which the next link continues. */
+/**
+ * Returns the last link of the chain, which is a run, close, reopen or act. For an empty chain, position 0 and
+ * GENESIS_DIGEST.
+ */
 export function headOfChain(connection: LedgerDb): { seq: number; digest: string } {
   const head = selectHead(connection).get() as { seq: number; digest: string } | undefined;
   return head ?? { seq: 0, digest: GENESIS_DIGEST };

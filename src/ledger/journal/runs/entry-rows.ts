@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { perConnection } from '../../store/schema/drizzle.ts';
 import { ENTRY_KINDS } from '../../store/schema/keys.ts';
-import { figureSql } from './sum-limits.ts';
+import { checkedFigureSql } from './sum-limits.ts';
 
 type Value = number | bigint;
 
@@ -13,14 +13,14 @@ const INTO = `INSERT INTO usage_entries
   (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)`;
 const { opened, increased, decreased, restored } = ENTRY_KINDS;
 
-/** Converts rows of `width` values into entries; `places` are the placeholders of the rows. */
+/** A kind of rows that are inserted as entries. `width`: values per row. `places`: the SQL placeholders of all rows. */
 interface EntryForm {
   width: number;
   sql(places: string): string;
   values(runKey: number, periodKey: number, rows: readonly Value[]): Value[];
 }
 
-/** Records of keys that the ledger does not have: tenant, credits, requests. */
+/** Rows (tenant, credits, requests) for keys that the ledger does not have. Each becomes an `opened` entry. */
 export const OPENED = entryForm({
   width: 3,
   sql: (places) =>
@@ -28,7 +28,7 @@ export const OPENED = entryForm({
   values: (runKey, periodKey, rows) => [runKey, periodKey, ...rows],
 });
 
-/** Computed entries: tenant, kind, both deltas, and both figures afterwards. */
+/** Rows with a complete entry: tenant, kind, both deltas, and both figures after the change. */
 export const CHANGED = entryForm({
   width: 6,
   sql: (places) => `${INTO} SELECT ?, ?, column1, column2, column3, column4, column5, column6 FROM (VALUES ${places})`,
@@ -36,9 +36,8 @@ export const CHANGED = entryForm({
 });
 
 /**
- * Records of keys that the ledger may have, in the form of `OPENED`: SQLite looks each one up and subtracts figures
- * that exceed a double. Numbers are bound as doubles, and subtracting from a 64-bit integer requires integers, hence
- * the casts.
+ * Rows (tenant, credits, requests) with figures too large for a double. SQLite looks up the key of each row and
+ * computes kind and deltas. The driver binds numbers as doubles, so the SQL casts them to integers before it subtracts.
  */
 export const COMPARED = entryForm({
   width: 3,
@@ -50,7 +49,7 @@ export const COMPARED = entryForm({
         WHEN s.credits > u.credits_used OR (s.credits = u.credits_used AND s.requests > u.request_count)
           THEN ${increased}
         ELSE ${decreased} END,
-      ${figureSql('s.credits - coalesce(u.credits_used, 0)')}, ${figureSql('s.requests - coalesce(u.request_count, 0)')},
+      ${checkedFigureSql('s.credits - coalesce(u.credits_used, 0)')}, ${checkedFigureSql('s.requests - coalesce(u.request_count, 0)')},
       s.credits, s.requests
     FROM s LEFT JOIN tenant_usage u ON u.period_key = ? AND u.tenant_key = s.tenant_key
     WHERE u.period_key IS NULL OR u.withdrawn = 1 OR u.credits_used <> s.credits OR u.request_count <> s.requests`,
@@ -70,7 +69,7 @@ function entryForm(form: EntryForm) {
   };
 }
 
-/** Buffers rows of one form and appends them to the entries of a period, many per statement. */
+/** Collects rows of one form and inserts them as entries of a period, many per statement. */
 export class EntryRows {
   readonly #connection: LedgerDb;
   readonly #form: ReturnType<typeof entryForm>;

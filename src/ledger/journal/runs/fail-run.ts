@@ -7,7 +7,7 @@ import { periods } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { WalkFacts } from '../staging/staging.ts';
 import { type ClaimedRun, releaseLease } from './claim-run.ts';
-import { lastVerified } from './known-listing.ts';
+import { selectLastVerifiedWalk } from './known-listing.ts';
 
 export interface RunFailure {
   status: 'failed' | 'unstable' | 'suspicious_empty' | 'suspicious_shrink';
@@ -18,8 +18,8 @@ export interface RunFailure {
 }
 
 /**
- * Ends a run that applies nothing and frees its workspace. Returns false when the run was superseded before; it keeps
- * that status.
+ * Ends a run that is not applied, and releases its lease. Returns false, and leaves the status unchanged, when the run
+ * was superseded before.
  */
 export function failRun(connection: LedgerDb, run: ClaimedRun, failure: RunFailure, nowMs: number): boolean {
   return connection
@@ -37,15 +37,15 @@ export function failRun(connection: LedgerDb, run: ClaimedRun, failure: RunFailu
 }
 
 /**
- * Returns the number of records in the ledger within the window, and the number missing from the walk by month; null
- * when the last applied run read the same window with the same keys, so that nothing more is missing.
+ * Counts the records of the ledger in the run's window (`known`) and, month by month, how many fewer the walk has
+ * (`missing`). Null when the last applied run read the same window with the same keys, so that nothing more is missing.
  */
 export function countMissing(
   connection: LedgerDb,
   run: ClaimedRun,
   { keys, keySetDigest }: { keys: KeySet; keySetDigest: string },
 ): { known: number; missing: number } | null {
-  const last = lastVerified(connection).get({ workspaceKey: run.workspaceKey });
+  const last = selectLastVerifiedWalk(connection).get({ workspaceKey: run.workspaceKey });
   const { window } = run;
   if (last?.walk.keySetDigest === keySetDigest && last.from === window.from && last.to === window.to) return null;
   const [from, to] = windowBounds(window);
@@ -81,7 +81,7 @@ export interface WalkRecord {
   finishedAtMs: number;
   facts: WalkFacts;
   verdict: WalkVerdict;
-  /** Stable names of the detected signs of movement, see src/sync/judge-walk.ts. */
+  /** Codes of the signs that the listing changed during the walk, see src/sync/judge-walk.ts. */
   signs: readonly string[];
 }
 

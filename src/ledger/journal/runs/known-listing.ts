@@ -6,8 +6,8 @@ import type { KnownListing } from '../staging/staging.ts';
 import { hasAbsences } from './absences.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
-/** Selects the last applied run of a workspace: its window and the certificate of the accepted walk. */
-export const lastVerified = prepared((db) => {
+/** Selects the window and the accepted walk of a workspace's last applied run. */
+export const selectLastVerifiedWalk = prepared((db) => {
   const isAccepted = and(eq(walks.runKey, runs.runKey), eq(walks.verdict, 'accepted'));
   return db
     .select({ from: runs.fromPeriod, to: runs.toPeriod, walk: walks })
@@ -26,15 +26,16 @@ const storedListing = prepared((db) =>
 );
 
 /**
- * Returns the listing that the workspace's last applied run verified for the same window, if the ledger still equals
- * it, else null. Reconciliations get null: they read and compare everything.
+ * Returns the listing that the workspace's last applied run verified for the same window, so that equal pages can be
+ * skipped. Null if the ledger no longer equals it, and for a run of kind `reconcile`, which reads and compares
+ * everything.
  */
-export function knownListing(connection: LedgerDb, run: ClaimedRun, kind: string): KnownListing | null {
+export function findKnownListing(connection: LedgerDb, run: ClaimedRun, kind: string): KnownListing | null {
   const { workspaceKey, window } = run;
   const stored = storedListing(connection).get({ workspaceKey });
   if (kind === 'reconcile' || stored?.fromPeriod !== window.from || stored.toPeriod !== window.to) return null;
   const { pageDigests } = stored;
-  const walk = lastVerified(connection).get({ workspaceKey })?.walk;
+  const walk = selectLastVerifiedWalk(connection).get({ workspaceKey })?.walk;
   if (walk?.contentDigest !== createHash('sha256').update(pageDigests).digest('hex')) return null;
   if (hasAbsences(connection, run)) return null;
   const { pages, records, distinctKeys, totalRecords, totalPages, keySetDigest, contentDigest } = walk;

@@ -7,7 +7,7 @@ import { periods } from '../../store/schema/workspace-tables.ts';
 import type { RunStaging } from '../staging/staging.ts';
 import type { ClaimedRun } from './claim-run.ts';
 import { CHANGED, COMPARED, EntryRows, OPENED } from './entry-rows.ts';
-import { knownFiguresOf } from './read-known.ts';
+import { createKnownFigures } from './read-known.ts';
 
 const rememberDigest = prepared((db) =>
   db
@@ -26,8 +26,8 @@ const usageOf = prepared((db) => {
 });
 
 /**
- * Entries merged into the state per statement: SQLite keeps two copies of the pages that a statement changes until it
- * ends.
+ * Entries merged into the state per statement. A limit, because SQLite keeps two copies of each page that a statement
+ * changes until the statement ends.
  */
 const ENTRIES_PER_STATEMENT = 2048;
 
@@ -39,13 +39,13 @@ export interface EntryCounts {
   restored: number;
 }
 
-export interface Merge {
+export interface MergeRequest {
   run: ClaimedRun;
   staging: RunStaging;
-  /** Amount by which the numbers of new tenants have shifted up. */
+  /** How much the numbers of new tenants have increased since staging, see `insertTenants`. */
   shift: number;
   lastEntryIdBefore: number;
-  /** Digests of the figures by the last run that covered each period. */
+  /** By period key, the digest of the figures that the last run read. */
   shownBefore: ReadonlyMap<number, Buffer>;
 }
 
@@ -57,9 +57,9 @@ export interface EntryRange {
 
 export interface MergeResult {
   counts: EntryCounts;
-  /** The periods that have entries, and the range of their ids. */
+  /** By period key, the id range of the entries that were appended. Periods without new entries are left out. */
   changed: Map<number, EntryRange>;
-  /** The periods with exactly the keys of the walk: none is missing, and none has come back. */
+  /** The periods whose keys did not change: the walk misses none, and lists none again that was absent. */
   sameKeys: ReadonlySet<number>;
   /** The periods in which the walk has every key that is not withdrawn. */
   complete: ReadonlySet<number>;
@@ -71,7 +71,7 @@ export interface MergeResult {
  */
 export function mergeStaged(
   connection: LedgerDb,
-  { run, staging, shift, lastEntryIdBefore, shownBefore }: Merge,
+  { run, staging, shift, lastEntryIdBefore, shownBefore }: MergeRequest,
 ): MergeResult {
   const counts: EntryCounts = { opened: 0, increased: 0, decreased: 0, withdrawn: 0, restored: 0 };
   const changed = new Map<number, EntryRange>();
@@ -82,12 +82,12 @@ export function mergeStaged(
   const periodKeys = staging.periods.map(({ periodKey }) => periodKey).sort((a, b) => a - b);
   for (const periodKey of periodKeys) {
     const hasFigures = usageOf(connection).get({ periodKey }) !== undefined;
-    const known = hasFigures ? knownFiguresOf(connection, periodKey) : null;
+    const known = hasFigures ? createKnownFigures(connection, periodKey) : null;
     const isNew = known === null;
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
     rememberDigest(connection).run({ digest, periodKey });
-    // Unchanged since the last run that covered the period, so there is nothing to compare.
+    // The figures equal those of the last run that covered the period, so nothing needs to be compared.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;
@@ -97,7 +97,7 @@ export function mergeStaged(
     figures.forEach((stagedKey, credits, requests) => {
       const tenantKey = stagedKey > staging.tenantBase ? stagedKey + shift : stagedKey;
       if (known === null) {
-        // The ledger has no figures of the period yet: this saves a first run a million look-ups.
+        // Without a look-up, because the ledger has no figures of the period. A first run would need a million of them.
         opened.add(tenantKey, credits, requests);
       } else if (!known.holds(tenantKey, credits, requests)) {
         const change = known.changeTo(credits, requests);
@@ -127,7 +127,9 @@ const upsertState = preparedSql(
      request_count = excluded.request_count, withdrawn = excluded.withdrawn, changed_run_key = excluded.changed_run_key`,
 );
 
-/** Updates the state with the entries in this id range; `isNew` when it has none of their keys yet. */
+/**
+ * Updates the state (`tenant_usage`) with the entries in this id range. `isNew`: the state has no row for their period.
+ */
 export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolean): void {
   const update = isNew ? addState(connection) : upsertState(connection);
   for (let { after } = ids; after < ids.last; after += ENTRIES_PER_STATEMENT) {
@@ -138,7 +140,7 @@ export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolea
 const ENTRY_SUMS = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
 const countByKind = preparedSql(`SELECT ${ENTRY_SUMS.join(', ')} FROM usage_entries WHERE entry_id > ?`);
 
-/** Adds the number of entries after this one to `counts`, by kind. */
+/** Adds the numbers of entries of each kind, counting the entries after `lastEntryIdBefore`, to `counts`. */
 export function countEntries(connection: LedgerDb, lastEntryIdBefore: number, counts: EntryCounts): void {
   const more = countByKind(connection).get(lastEntryIdBefore) as EntryCounts;
   for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];

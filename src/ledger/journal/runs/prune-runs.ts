@@ -17,7 +17,7 @@ import {
 import { readMeta, writeMeta } from '../../store/schema/identity.ts';
 import { leases, runs, walks } from '../../store/schema/run-tables.ts';
 
-/** Key in `ledger_meta`; triggers use the same name. */
+/** A name in `ledger_meta` that triggers also use: certificates are complete from this run on. */
 const KEPT_FROM_RUN = 'kept_from_run';
 
 const RUNS_PER_STEP = 500;
@@ -29,16 +29,19 @@ export interface PrunedRuns {
 }
 
 /**
- * Deletes the certificates of applied runs without entries, and whole runs that applied nothing, if they started before
- * `before` (ISO-8601 UTC). A run dated in the future counts as old as its neighbours: it is deleted once a later run is
- * old. Applied runs themselves are kept, because every link is needed to verify the chain. Processes a limited number
- * of runs in key order and continues there next time.
+ * Deletes the certificates of applied runs without entries, and whole runs that were not applied, if they started
+ * before `before` (ISO-8601 UTC). A run dated in the future counts as old once a later run is old. Keeps the rows of
+ * applied runs, because every link is needed to verify the chain. Handles a limited number of runs in key order; `more`
+ * is true when another call would find more.
  */
 export function pruneRuns(connection: LedgerDb, before: string, nowMs: number): PrunedRuns {
   return connection.transaction(() => prune(connection, before, nowMs)).immediate();
 }
 
-/** Returns the first run from which every certificate is kept; older runs without entries may have lost theirs. */
+/**
+ * Returns the key of the run from which on every certificate is kept. The certificates of older runs without entries
+ * may have been deleted.
+ */
 export function keptFromRun(connection: LedgerDb): number {
   return Number(readMeta(connection, KEPT_FROM_RUN) ?? 0);
 }
@@ -57,14 +60,15 @@ function prune(connection: LedgerDb, before: string, nowMs: number): PrunedRuns 
   const isKnown = (run: { startedAt: string }) => canHaveHappened(Date.parse(run.startedAt), nowMs);
   const firstKept = next.findIndex((run) => run.startedAt >= before && isKnown(run));
   const begun = firstKept === -1 ? next : next.slice(0, firstKept);
-  // A full step of runs dated in the future must not block the others for ever.
+  // If all runs of a full step are dated in the future, they count as old; otherwise they would block later runs for
+  // ever.
   const lastOld = begun.length === RUNS_PER_STEP && !begun.some(isKnown) ? begun.length : begun.findLastIndex(isKnown);
   const old = begun.slice(0, lastOld + 1);
   const last = old.at(-1);
   if (last === undefined) return { certificates: 0, runs: 0, more: false };
-  // Written first: the triggers allow deletions only before this run.
+  // Written before the deletions, because the triggers allow only runs before this key to be deleted.
   writeMeta(connection, KEPT_FROM_RUN, String(last.runKey + 1));
-  // The last run of a workspace shows its state, and its lease refers to it.
+  // The last run of a workspace is kept: `status` shows it, and the lease refers to it.
   const isNoLast = notInArray(runKey, db.select({ runKey: leases.runKey }).from(leases));
   const isGone = and(
     ...[gte(runKey, from), lte(runKey, last.runKey), eq(runs.entries, 0), ne(runs.status, 'running')],

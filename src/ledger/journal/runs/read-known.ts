@@ -20,7 +20,10 @@ function readKnown(connection: LedgerDb, periodKey: number, after: number): Figu
   return rows;
 }
 
-/** Returns the ledger's figures of a period that are not withdrawn, read as they are compared. */
-export function knownFiguresOf(connection: LedgerDb, periodKey: number): KnownFigures {
+/**
+ * Returns the ledger's figures of a period, without withdrawn ones. They are read in batches while the caller compares
+ * them.
+ */
+export function createKnownFigures(connection: LedgerDb, periodKey: number): KnownFigures {
   return new KnownFigures((after) => readKnown(connection, periodKey, after), ENTRY_KINDS);
 }

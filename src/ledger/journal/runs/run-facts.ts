@@ -5,12 +5,13 @@ import { workspaces } from '../../store/schema/workspace-tables.ts';
 
 interface FirstRun {
   /**
-   * Start of the run, ISO-8601 UTC, if it read the whole history; null for a manual run, which may have read a part.
+   * Start of the workspace's first applied run, ISO-8601 UTC, if that run read the whole history; null for a manual
+   * run, which may have read only a part.
    */
   wholeReadAt: string | null;
 }
 
-/** Returns null when no run has been applied. */
+/** Finds the first applied run of a workspace; null when no run has been applied. */
 export function firstRun(connection: LedgerDb, workspaceId: string): FirstRun | null {
   const { kind, startedAt } = runs;
   const found = query(connection)
@@ -42,9 +43,10 @@ export function largestChangesOfRun(connection: LedgerDb, runId: string): Larges
 }
 
 /**
- * Returns the number of requests that each workspace's latest applied run made, without reconciliations and retries.
+ * Returns, by workspace id, the number of requests that the latest applied run made (pages times walks, without
+ * retries). Ignores runs of kind `reconcile`.
  */
-export function requestsOfRuns(connection: LedgerDb): Map<string, number> {
+export function requestsOfLatestRuns(connection: LedgerDb): Map<string, number> {
   const rows = connection
     .prepare(
       `SELECT w.workspace_id AS id, r.pages * max(1, (SELECT count(*) FROM walks x WHERE x.run_key = r.run_key)) AS requests

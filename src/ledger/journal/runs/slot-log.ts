@@ -6,20 +6,20 @@ import { runs } from '../../store/schema/run-tables.ts';
 import { workspaces } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
 
-/** A scheduled run, or one that reads the whole history again. */
+/** The kinds of runs that slots start: `scheduled`, or `reconcile`, which reads the whole history again. */
 export type SlotKind = 'scheduled' | 'reconcile';
 
 export interface SlotRecord {
-  /** The latest slot done by an applied run, ISO-8601 UTC; null when there is none. */
+  /** The latest slot for which a run was applied, ISO-8601 UTC; null when there is none. */
   doneSlot: string | null;
-  /** Consecutive runs since then that ended without applying. */
+  /** Number of runs since the last applied one that ended without being applied. */
   failures: number;
-  /** The slot of the latest failed run. */
+  /** The slot of the latest failed run; null when no run has failed since the last applied one. */
   failedSlot: string | null;
   failedRunKey: number | null;
   /** End of the latest failed run, milliseconds since the epoch. */
   failedAtMs: number | null;
-  /** The service rejected the credentials. */
+  /** True when the latest run failed because the service rejected the credentials. */
   refused: boolean;
 }
 
@@ -29,13 +29,13 @@ type SlotRunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof RUN_COLUMN
   workspaceId: string;
 };
 
-/** Selects new runs, and runs that were running at the last read, in order. */
+/** Selects the runs that are new since the last read or were still running then, in order. */
 const changedRuns = prepared((db) =>
   db
     .select(RUN_COLUMNS)
     .from(runs)
     .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
-    // Selects by key: with an OR, SQLite would read every run.
+    // Written as a union of keys, because SQLite would read every run for a condition with OR.
     .where(
       sql`${runKey} IN (SELECT value FROM json_each(${sql.placeholder('running')})
         UNION ALL SELECT n.run_key FROM runs n NOT INDEXED WHERE n.run_key > ${sql.placeholder('lastKey')})`,
@@ -55,12 +55,12 @@ const SLOT_KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
 const REJECTION_CODES: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 /** Error codes of runs that ended because the program was stopped. */
 const STOP_CODES: readonly (string | null)[] = ['stopping', 'cancelled'];
-/** Runs per workspace that the first read goes back at most, to find an applied one. */
+/** The most runs per workspace that the first read examines to find the last applied one. */
 const MAX_HISTORY_RUNS = 5000;
 
 /**
- * Tracks the done slots. Only an applied run does a slot; failed runs are counted, so that the slot is retried. Each
- * read covers only the runs since the previous one, because an ended run does not change.
+ * Tracks which slots are done. A slot is done when its run was applied; failed runs are counted. Each read covers only
+ * the runs that are new or were still running at the previous read, because an ended run does not change.
  */
 export class SlotLog {
   readonly #connection: LedgerDb;
@@ -76,13 +76,16 @@ export class SlotLog {
     this.#version = connection.prepare('PRAGMA data_version').pluck();
   }
 
-  /** Returns the current record; an empty one for an unknown workspace. */
+  /** Returns what is known about the slots of a workspace and kind; an empty record for an unknown workspace. */
   record(workspaceId: string, kind: SlotKind): SlotRecord {
     this.#refresh();
     return this.#records.get(slotKey(workspaceId, kind)) ?? EMPTY_RECORD;
   }
 
-  /** Cheap when nothing was written: callers ask for hundreds of workspaces in a row. */
+  /**
+   * Reads the changed runs. Does nothing when no other connection has written, because callers ask for hundreds of
+   * workspaces in a row.
+   */
   #refresh(): void {
     const version = this.#version.get();
     if (version === this.#seenVersion) return;
@@ -92,7 +95,7 @@ export class SlotLog {
     this.#seenVersion = version;
   }
 
-  /** Reads, for each workspace, the runs since the latest applied one of each kind. Returns the last run key. */
+  /** For each workspace, reads the runs since the latest applied run of each kind. Returns the last run key. */
   #readHistory(): number {
     const lastKey = highest(this.#connection, runKey);
     this.#lastKey = lastKey;
@@ -124,7 +127,7 @@ export class SlotLog {
     this.#running.delete(runKey);
     const endedAtMs = row.finishedAt === null ? null : Date.parse(row.finishedAt);
     if (status === 'applied') {
-      // Any applied run, even a manual one, shows that the fault is over.
+      // Any applied run, even a manual one, shows that earlier failures have ended.
       for (const each of SLOT_KINDS)
         this.#resetFailures(slotKey(workspaceId, each), each === kind ? slot : null, endedAtMs);
     } else if (kind !== 'manual' && !STOP_CODES.includes(row.errorCode)) {
@@ -143,7 +146,7 @@ export class SlotLog {
   #resetFailures(key: string, slot: string | null, endedAtMs: number | null): void {
     const known = this.#records.get(key)?.doneSlot ?? null;
     const knownMs = known === null ? Number.NEGATIVE_INFINITY : Date.parse(known);
-    // A slot later than the end of a later run was done while the clock was ahead.
+    // A done slot that lies after the end of a later run was recorded while the clock was ahead, so it is replaced.
     const replaced = (slot !== null && Date.parse(slot) > knownMs) || !canHaveHappened(knownMs, endedAtMs ?? knownMs);
     this.#records.set(key, { ...EMPTY_RECORD, doneSlot: replaced ? slot : known });
   }

@@ -2,20 +2,19 @@ import Database from 'better-sqlite3';
 import { LARGEST_FIGURE } from '../../../core/figure.ts';
 import { LedgerError } from '../../store/file/sqlite-errors.ts';
 
-/** -2^63, the one SQLite integer that is not a valid figure. A statement that computes it as a figure must fail. */
-export const NO_FIGURE = `${-LARGEST_FIGURE - 1n}`;
-
 /**
- * Returns SQL for a computed figure that turns an invalid figure into text, which integer columns reject, as SQLite
- * rejects differences beyond 64 bits.
+ * -2^63 as SQL: the only SQLite integer that is not a valid figure. A statement that computes this figure must fail.
  */
-export function figureSql(computed: string): string {
-  return `coalesce(nullif(${computed}, ${NO_FIGURE}), 'no figure')`;
+export const INVALID_FIGURE_SQL = `${-LARGEST_FIGURE - 1n}`;
+
+/** Returns SQL that computes a figure, but yields text instead of -2^63, so that an integer column rejects it. */
+export function checkedFigureSql(computed: string): string {
+  return `coalesce(nullif(${computed}, ${INVALID_FIGURE_SQL}), 'no figure')`;
 }
 
 /**
- * Runs a query that returns one row of sums. SQLite fails when a sum exceeds 64 bits, and every view that shows it
- * would fail too: this throws `sum_too_large`, which rolls back the transaction.
+ * Runs a query that returns one row of sums, and throws `sum_too_large` if a sum exceeds 64 bits. The error rolls back
+ * the transaction; otherwise every view that shows such a sum would fail.
  */
 export function refuseTooLarge(what: string, query: Database.Statement, ...values: readonly number[]): void {
   try {

@@ -8,7 +8,7 @@ export function digestOfPage(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-/** Returns the digest of one page from the digests of all pages, in page order. */
+/** Returns the digest of one page; `digests` are those of all pages in page order, `page` counts from 1. */
 export function digestAt(digests: Buffer, page: number): Buffer {
   return digests.subarray((page - 1) * DIGEST, page * DIGEST);
 }
@@ -16,7 +16,7 @@ export function digestAt(digests: Buffer, page: number): Buffer {
 /** The body digest and record count of each page of a walk, by page number from 1. */
 export class PageLog {
   #digests = Buffer.alloc(64 * DIGEST);
-  /** Number of records plus one; 0 for a page that was not read. */
+  /** By page: the number of records plus one; 0 for a page that was not read. */
   #records = new Uint32Array(64);
   #size = 0;
 
@@ -24,7 +24,7 @@ export class PageLog {
     return this.#size;
   }
 
-  /** Each page number occurs once. */
+  /** Records a page that was read. A page number may be recorded only once. */
   note(page: number, records: number, digest: Buffer): void {
     if (page > this.#records.length) this.#grow(page);
     this.#digests.set(digest, (page - 1) * DIGEST);
@@ -37,7 +37,7 @@ export class PageLog {
     return this.#pages().filter((index) => index + 1 < lastPage && (this.#records[index] as number) < full).length;
   }
 
-  /** Returns the first page before the last with fewer records than page 1. */
+  /** Finds the first page, other than the last, that has fewer records than page 1; null if there is none. */
   shortPage(lastPage: number): WalkFlaws['shortPage'] {
     const full = this.#records[0] as number;
     const index = this.#pages().find((each) => each + 1 < lastPage && (this.#records[each] as number) < full);

@@ -1,18 +1,16 @@
 import type { Period } from '../../../core/period.ts';
 
-/** The service's figures of one tenant in one period, on the way to the ledger. */
+/** The service's figures of one tenant in one period, before they are merged into the ledger. */
 export interface StagedRecord {
-  /** Well-formed Unicode, not empty. */
+  /** The tenant's id: well-formed Unicode, not empty. */
   tenantId: string;
   period: Period;
-  /**
-   * 64-bit integers. Exactly those beyond `Number.isSafeInteger` are bigints, because the digests depend on the type.
-   */
+  /** 64-bit integers. A value is a bigint exactly if it is not a safe integer, because digests depend on the type. */
   credits: number | bigint;
   requests: number | bigint;
 }
 
-/** The number of records on a page, and the totals of the listing. */
+/** The number of records on a page, and the listing's totals as stated on that page. */
 export interface PageCounts {
   records: number;
   totalRecords: number;

@@ -7,38 +7,41 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { periodKeyOf } from '../../store/schema/keys.ts';
 import { tenants } from '../../store/schema/workspace-tables.ts';
 import { highest } from '../../store/subjects.ts';
-import { type Bits, KeySet } from './key-set.ts';
+import { type BitSet, KeySet } from './key-set.ts';
 import { digestAt, PageLog } from './page-log.ts';
 import type { PageCounts, StagedPage } from './staged-record.ts';
-import { Repeats, recordsOf, type WalkFlaws } from './walk-flaws.ts';
+import { RepeatedRecordFinder, recordsOf, type WalkFlaws } from './walk-flaws.ts';
 
 /** The periods that a run asks for, both ends included; null is no limit. */
-export interface Window {
+export interface RunWindow {
   from: Period | null;
   to: Period | null;
 }
 
-/** The facts about one complete pass over the pages; src/sync/judge-walk.ts decides on them. */
+/**
+ * What was found in one complete pass over the pages (a walk). src/sync/judge-walk.ts decides whether the walk is
+ * accepted.
+ */
 export interface WalkFacts {
   pages: number;
   records: number;
   distinctKeys: number;
-  /** From page 1. */
+  /** The totals of the listing as page 1 states them. */
   totalRecords: number;
   totalPages: number;
-  /** A later page had other totals than page 1. */
+  /** True when a later page stated other totals than page 1. */
   totalsMoved: boolean;
   recordsOutsideWindow: number;
-  /** Pages before the last with fewer records than the first page. */
+  /** Number of pages, without the last, that have fewer records than the first page. */
   shortPages: number;
-  /** Pages with the same body as another page. */
+  /** Number of pages that repeat the body of another page. */
   repeatedPages: number;
-  /** True when the previous walk of the run had the same keys; null for the first walk. */
+  /** True when the previous walk of the same run had the same keys; null for the first walk. */
   sameKeysAsPrevious: boolean | null;
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
-  /** Every page equals the last verified listing: nothing was staged, because nothing has changed. */
+  /** True when every page equals the last verified listing, so that nothing was staged. */
   unchanged: boolean;
 }
 
@@ -48,27 +51,27 @@ export interface KnownListing {
   facts: WalkFacts;
 }
 
-/** Far enough below 2^63 that floating point cannot hide an overflow. */
+/** A limit for sums estimated in floating point, far enough below 2^63 that rounding cannot hide an overflow. */
 const SAFE_SUM = 2 ** 62;
 
 /**
- * The records of one run on their way to the ledger: columns of numbers per period, filled page by page, plus one bit
- * per key. Mostly 12 bytes a record, so a listing of three million takes 36 MB. New tenants get numbers above
- * `tenantBase`, which become final when the run is applied.
+ * The records of one run before they are merged into the ledger: columns of numbers for each period, filled page by page,
+ * and one bit for each key. A record mostly takes 12 bytes, so a listing of three million takes 36 MB. New tenants get
+ * numbers above `tenantBase`, which become final when the run is applied.
  *
- * Pages of a known listing are skipped as long as every page equals it. The first changed page ends this, and the
- * skipped pages must be read again.
+ * Pages of a known listing are skipped as long as every page equals the known one. At the first changed page, the skipped
+ * pages must be read again.
  */
 export class RunStaging {
   readonly #connection: LedgerDb;
   readonly #workspaceKey: number;
-  readonly #window: Window;
+  readonly #window: RunWindow;
   readonly #known: KnownListing | null;
   #numbers: TenantNumbering | null = null;
   #walk: StagedWalk | null = null;
   #previousKeys: KeySet | null = null;
 
-  constructor(connection: LedgerDb, workspaceKey: number, window: Window, known: KnownListing | null = null) {
+  constructor(connection: LedgerDb, workspaceKey: number, window: RunWindow, known: KnownListing | null = null) {
     this.#connection = connection;
     this.#workspaceKey = workspaceKey;
     this.#window = window;
@@ -118,7 +121,10 @@ export class RunStaging {
     );
   }
 
-  /** Skips a page that equals the known listing; returns false for any page once one of the walk was different. */
+  /**
+   * Skips a page that equals the same page of the known listing. Returns false if the page, or an earlier one of the
+   * walk, is different.
+   */
   skip(page: number, digest: Buffer): boolean {
     const walk = this.#currentWalk();
     walk.isUnchanged &&= this.#known !== null && digestAt(this.#known.pageDigests, page).equals(digest);
@@ -179,7 +185,7 @@ export class RunStaging {
     };
   }
 
-  /** Returns details of the walk's signs of movement. */
+  /** Returns details of the signs that the listing changed during the walk. */
   flaws(): WalkFlaws {
     const { repeats, changedTotals, outside, pages, totalPages } = this.#currentWalk();
     return {
@@ -229,7 +235,7 @@ export class RunStaging {
   }
 }
 
-/** Tenants per row that SQLite joins: reading each as its own row would take three times as long. */
+/** Tenants that SQLite returns in one row, as JSON arrays. One row per tenant takes three times as long. */
 const TENANTS_PER_ROW = 4096;
 
 export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbering {
@@ -257,12 +263,12 @@ interface SeenPeriod {
 
 interface PeriodOnWalk extends SeenPeriod {
   inside: boolean;
-  bits: Bits;
+  bits: BitSet;
   figures: FigureColumns;
 }
 
 class StagedWalk {
-  /** Every page so far equals the known listing. */
+  /** True while every page read equals the known listing. */
   isUnchanged: boolean;
   /** Number of skipped pages. */
   skipped = 0;
@@ -277,15 +283,15 @@ class StagedWalk {
   lastPeriod: PeriodOnWalk | null = null;
   /** The largest credits or requests by absolute value. */
   largest: number | bigint = 0;
-  readonly repeats: Repeats;
+  readonly repeats: RepeatedRecordFinder;
   changedTotals: WalkFlaws['changedTotals'] = null;
   outside: WalkFlaws['outside'] = null;
   #page = 0;
   #firstPage = 0;
 
-  constructor(isUnchanged: boolean, suspects: ConstructorParameters<typeof Repeats>[0]) {
+  constructor(isUnchanged: boolean, suspects: ConstructorParameters<typeof RepeatedRecordFinder>[0]) {
     this.isUnchanged = isUnchanged;
-    this.repeats = new Repeats(suspects);
+    this.repeats = new RepeatedRecordFinder(suspects);
   }
 
   notePage(page: number, { records, totalRecords, totalPages }: PageCounts, digest: Buffer): void {
@@ -302,7 +308,7 @@ class StagedWalk {
     this.records += records;
   }
 
-  /** Only the first record of a key counts. */
+  /** Stages a record; a second record with the same key is only noted as a repeat. */
   noteRecord(period: PeriodOnWalk, tenantKey: number, credits: number | bigint, requests: number | bigint): void {
     if (!this.keys.add(period.bits, tenantKey)) {
       this.repeats.note(period.period, tenantKey, this.#page);

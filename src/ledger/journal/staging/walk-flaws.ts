@@ -2,21 +2,24 @@ import type { Period } from '../../../core/period.ts';
 import type { ScannedPage } from '../../../speed/scan-page.ts';
 import type { StagedRecord } from './staged-record.ts';
 
-/** Repeated keys to record: an error names the first few. */
+/** The most repeated keys to record, because an error names only the first few. */
 const MAX_REPEATED = 8;
 
 /** A record that a walk contains more than once. */
 export interface RepeatedRecord {
   tenantId: string;
   period: Period;
-  /** The pages it is on, one for each time it is listed; the first is missing when no earlier walk had repeated the record. */
+  /**
+   * The pages that list the record, one for each time. The first page is missing when no earlier walk repeated the
+   * record.
+   */
   pages: number[];
   isFirstMissing: boolean;
-  /** The figures differ from one time to another. */
+  /** True when the record was listed with different figures. */
   differs: boolean;
 }
 
-/** Details of a walk's signs of movement, for the error of the run. Collected only when there are signs. */
+/** Details of the signs that the listing changed during a walk, for the error message of the run. */
 export interface WalkFlaws {
   repeated: RepeatedRecord[];
   /** The first page with other totals than the page read first. */
@@ -34,7 +37,7 @@ interface Sighting {
   requests: number | bigint;
 }
 
-/** A key that occurs again in a walk. */
+/** A key that a walk contains more than once. */
 export interface RepeatedKey {
   period: Period;
   tenantKey: number;
@@ -47,13 +50,13 @@ interface Suspect {
 }
 
 /**
- * Finds the pages that repeat a record. The bits of a walk reveal that a key has occurred before, but not where, so each
- * page of the next walk is searched for the keys that the previous walk repeated. After a walk without repeated keys
- * nothing is searched.
+ * Finds the pages that repeat a record. The bits of a walk show that a key has occurred before, but not on which page.
+ * So each page of the next walk is searched for the keys that the previous walk repeated; without such keys, nothing is
+ * searched.
  */
-export class Repeats {
+export class RepeatedRecordFinder {
   readonly #suspects: Suspect[];
-  /** The pages that repeat a key, by key. */
+  /** By key, the pages on which the key occurred again, without the first page. */
   readonly #later = new Map<string, RepeatedKey & { pages: number[] }>();
 
   constructor(suspects: readonly { tenantId: string; period: Period }[] = []) {
@@ -82,7 +85,7 @@ export class Repeats {
     return [...this.#later.values()];
   }
 
-  /** Lists the repeated records, those with all their pages first. */
+  /** Lists the repeated records. Those of which all pages are known come first. */
   list(tenantIdOf: (tenantKey: number) => string): RepeatedRecord[] {
     const complete = this.#suspects
       .filter(({ sightings }) => sightings.length > 1)

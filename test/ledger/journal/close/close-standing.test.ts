@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { closeStanding } from '../../../../src/ledger/journal/close/close-standing.ts';
+import { findCloseStanding } from '../../../../src/ledger/journal/close/close-standing.ts';
 import type { LedgerDb } from '../../../../src/ledger/store/ledger-db.ts';
 import { countRows } from '../../../support/count-rows.ts';
 import { openLedger, publish, usageRecord } from '../../../support/open-ledger.ts';
@@ -17,7 +17,7 @@ async function readSince(walks: number): Promise<LedgerDb> {
 }
 
 function standing(connection: LedgerDb, nowMs: number) {
-  return closeStanding(connection, { workspaceId: 'ws-1', period: PERIOD, settleHours: 0, nowMs });
+  return findCloseStanding(connection, { workspaceId: 'ws-1', period: PERIOD, settleHours: 0, nowMs });
 }
 
 describe('whether a month can be closed', () => {

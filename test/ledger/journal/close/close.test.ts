@@ -62,7 +62,7 @@ test('a period is refused until its last millisecond has passed', async () => {
     'it is not over: it ends at 2026-03-01 00:00 UTC',
   ]);
   expect(refusal(connection, { nowMs: END, settleHours: 0 })).toEqual([
-    'no complete walk has been made since it ended; sync first',
+    'no complete walk has been made since the month ended; sync first',
   ]);
 });
 
@@ -101,7 +101,7 @@ test('a refusal lists all reasons at once, with a remedy', async () => {
   expect(String((error as Error).message).split('\n')).toEqual([
     '2026-02 cannot be closed yet:',
     '  - it settles for 48 h, until 2026-03-03 00:00 UTC',
-    '  - no complete walk has been made since it ended; sync first',
+    '  - no complete walk has been made since the month ended; sync first',
     '  - 1 of its records are missing from the latest walk and not yet withdrawn',
   ]);
 });

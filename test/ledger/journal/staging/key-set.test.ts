@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Bits, KeySet } from '../../../../src/ledger/journal/staging/key-set.ts';
+import { BitSet, KeySet } from '../../../../src/ledger/journal/staging/key-set.ts';
 import { periodKeyOf } from '../../../../src/ledger/store/schema/keys.ts';
 
 const PERIODS = ['2026-01', '2026-02', '2026-03'].map((period) => periodKeyOf(1, period));
@@ -9,7 +9,7 @@ type Key = [period: number, tenant: number];
 test('bits are a set of positions: each is new once, and iteration is in order', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(20_000)), (positions) => {
-      const bits = new Bits();
+      const bits = new BitSet();
       const model = new Set<number>();
       for (const position of positions) {
         expect(bits.set(position)).toBe(!model.has(position));
