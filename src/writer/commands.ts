@@ -206,7 +206,10 @@ export const WRITER_COMMANDS = {
    * Retires a workspace. `notifications` is the number of notifications that announce its ended alerts; if another
    * ledger continues the workspace, it is the number withdrawn, because that ledger sends them.
    */
-  retireWorkspace(session: Session, request: EndRequest): ActLink & { notifications: number } & WithCheckpoint {
+  retireWorkspace(
+    session: Session,
+    request: RetireWorkspaceRequest,
+  ): ActLink & { notifications: number } & WithCheckpoint {
     const { connection, routes } = session;
     const { settled, seq, digest } = retireWorkspace(connection, request, (workspace) =>
       request.elsewhere

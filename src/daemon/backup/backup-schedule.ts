@@ -96,8 +96,8 @@ export function startBackupSchedule({
       if (isDue()) {
         // Avoids copying a large ledger for a place that still refuses it.
         if (refusals > 0 && unrotated === null) await place.requireWritable(stopping);
-        const newest = newestBackup(await place.names(stopping), nowMs);
-        last = [last, (newest && backupTime(newest)) ?? ''].sort().at(-1) ?? '';
+        const newest = selectNewestBackup(await place.names(stopping), nowMs);
+        last = [last, (newest && backupTimeOf(newest)) ?? ''].sort().at(-1) ?? '';
         if (isDue()) {
           last = isoTime(nowMs);
           await makeBackup(name, stopping);
