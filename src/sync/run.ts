@@ -24,10 +24,14 @@ export interface SyncRequest {
 }
 
 export type SyncOutcome =
-  | ({ status: 'applied'; workspaceId: string; window: RunWindow; walks: number; pages: number; records: number } & Omit<
-      ApplyResult<EvaluationResult>,
-      'extra'
-    > & { alerts: EvaluationResult })
+  | ({
+      status: 'applied';
+      workspaceId: string;
+      window: RunWindow;
+      walks: number;
+      pages: number;
+      records: number;
+    } & Omit<ApplyResult<EvaluationResult>, 'extra'> & { alerts: EvaluationResult })
   /** An earlier run, `runId`, has already done the slot. */
   | { status: 'already_done'; workspaceId: string; runId: string };
 
