@@ -14,7 +14,7 @@ import { closeForWriting } from '../src/ledger/store/file/open.ts';
 import { startSandbox } from '../src/sandbox/server.ts';
 import { execute } from '../src/writer/commands.ts';
 import { openSession } from '../src/writer/session.ts';
-import { createWriterOnPort } from '../src/writer/writer.ts';
+import { createWriter } from '../src/writer/writer.ts';
 
 const WIDTH = 100;
 /** 1 March 2026, 06:00 UTC. */
@@ -257,7 +257,7 @@ async function run(line, { folder, clock, pipe = false, until, meanwhile }) {
 async function openWriter(start) {
   const { session, migration } = openSession(start, {});
   const { promise: ended, resolve } = Promise.withResolvers();
-  return createWriterOnPort({
+  return createWriter({
     migration,
     ended,
     call: async (name, args) => structuredClone(execute(session, name, structuredClone(args))),
