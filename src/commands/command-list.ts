@@ -223,7 +223,7 @@ export async function startThreadFor(argv: readonly string[]): Promise<StartedTh
   try {
     return startThread();
   } catch {
-    // The command reports the failure when it needs the thread.
+    // If the thread cannot be started, the command reports it when it needs the thread.
     return undefined;
   }
 }

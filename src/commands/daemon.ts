@@ -139,7 +139,7 @@ async function runDaemon(context: Context, run: DaemonRun): Promise<void> {
   }
 }
 
-/** Runs the daemon while it holds the ledger's daemon lock. Returns when another daemon has the lock. */
+/** Runs the daemon while it holds the ledger's daemon lock. Returns at once if another daemon has the lock. */
 async function serveLocked(context: Context, run: DaemonRun): Promise<void> {
   const { stop } = run;
   const abort = new AbortController();

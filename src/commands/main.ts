@@ -69,8 +69,8 @@ function configure(command: Command, cli: CliContext): void {
     })
     .helpOption('-h, --help', 'show help')
     .showHelpAfterError('(add --help for the options and examples)')
-    // With this, `refuseExcess` reports extra arguments. Unlike commander, it suggests the subcommand that a misspelt
-    // word means.
+    // commander accepts extra arguments, and `refuseExcess` reports them: it suggests the subcommand that a misspelt word
+    // means.
     .allowExcessArguments(true);
   if (command.parent === null) {
     command.hook('preAction', (_, action) => {

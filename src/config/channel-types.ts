@@ -16,7 +16,7 @@ interface LogConfig {
 
 /** Settings of channels that send over the network. */
 interface SendingConfig {
-  /** `name`: the type and a number by default. */
+  /** `name`; by default the channel's type and position, such as `slack-2`. */
   name: string;
   /**
    * `timezone`: time zone of the daily summary, reminders and dates; by default the top-level `timezone`; absent: UTC.
@@ -99,7 +99,7 @@ export interface RouteConfig {
 }
 
 export interface HeartbeatConfig {
-  /** `name`: the type and a number by default. */
+  /** `name`; by default the channel's type and position, such as `slack-2`. */
   name: string;
   url: string;
   /** `every_minutes`, in milliseconds; 5 min by default. */

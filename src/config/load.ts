@@ -55,7 +55,8 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
 function requireVerifiedTls(env: NodeJS.ProcessEnv): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
   const message = 'is 0, which switches the verification of all certificates off';
-  const hint = 'Remove it; for a private certificate authority name its file in NODE_EXTRA_CA_CERTS';
+  const hint =
+    'Remove it. For a server with a private certificate authority, set NODE_EXTRA_CA_CERTS to the path of its certificate';
   throw new ConfigError(null, [{ path: 'NODE_TLS_REJECT_UNAUTHORIZED', message, hint }]);
 }
 

@@ -27,9 +27,9 @@ function parseSchedule({ cron, timezone }: CronSchedule): Cron {
 }
 
 /**
- * Rewrites minutes and hours as lists, so that step 20 becomes `0,20,40`; hours that match every hour become a
- * wildcard. croner treats an expression with a wildcard or step as an interval: it would skip the times in a skipped
- * hour and run twice in a repeated hour.
+ * Rewrites the steps of minutes and hours as lists: step 20 becomes `0,20,40`. croner treats an expression with a wildcard
+ * or step as an interval: when clocks change, it would skip the times in a skipped hour and run twice in a repeated hour.
+ * Hours become a wildcard only if they match every hour.
  */
 function withoutSteps(cron: string): string {
   const { minute, hour } = new CronPattern(cron, undefined, OPTIONS);

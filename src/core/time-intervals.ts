@@ -36,7 +36,7 @@ const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const LAST = 0;
 const MONTH_DAYS = ['last', ...Array.from({ length: 31 }, (_, index) => String(index + 1))];
 
-/** Throws InputError if the times are invalid. */
+/** Throws InputError if a weekday, day of the month, time of day or time zone is invalid. */
 export function checkIntervals(times: TimeIntervals): void {
   parseTimes(times);
   if (times.timeZone !== null && !isTimeZone(times.timeZone)) {

@@ -95,9 +95,9 @@ export function isStale(
   return underWayMs === null || underWayMs > runMs;
 }
 
-/** The slots of eight days contain every pause that a schedule repeats each day or week. */
+/** Eight days of slots contain the longest gap of a schedule that repeats each day or week. */
 const LONGEST_SPAN_MS = 8 * DAY_MS;
-/** For cron expressions that repeat every hour or every day: the time after which they repeat. */
+/** The period of cron expressions that run every hour, and of those that run every day. */
 const SPANS_MS = [
   [/^\S+ \* \* \* \*$/, HOUR_MS],
   [/ \* \* \*$/, DAY_MS],
@@ -105,7 +105,7 @@ const SPANS_MS = [
 /** Minimum number of slots to examine, for schedules with a few slots a month or year. */
 const MIN_SLOTS = 4;
 
-/** Extra time for a late start and for the duration of a run. */
+/** A workspace is stale only after this much more than its longest gap: a run may start late, and takes time. */
 const STALE_GRACE_MS = 60_000;
 
 /**

@@ -96,8 +96,8 @@ export interface WorkspaceLine extends WorkspaceStatus {
   name: string;
   configured: boolean;
   /**
-   * `stale`: no complete run for longer than its cron allows. `failed`: the last run failed, but not long after a
-   * complete one.
+   * `stale`: no complete run for longer than its cron allows. `failed`: the last run failed, but the last complete run is
+   * recent enough.
    */
   state: WorkspaceState;
   /**

@@ -80,7 +80,7 @@ export function reasonNotSending(row: OutletRow, outlet: OutletConfig): string |
 export class Forwarder {
   readonly #deps: ForwarderDeps;
   readonly #pace: (signal: AbortSignal) => Promise<void>;
-  /** Whether the receiver has the events up to entry `upTo` that may have been sent. Null: it was not asked. */
+  /** Reports which events up to entry `upTo` the receiver has. They may have been sent. Null before it was asked. */
   #arrivals: { upTo: number; askedMs: number; of: (event: UsageEvent) => ArrivalStatus } | null = null;
 
   constructor(deps: ForwarderDeps) {

@@ -46,8 +46,8 @@ export interface ReceiverLimits {
   /** Maximum number of calls of `send` that start in one second. */
   callsPerSecond: number;
   /**
-   * How long the receiver recognizes an id it has had. An event that may have been sent earlier is checked before a
-   * retry.
+   * How long the receiver recognizes an id that it has had. Before an event that may have been sent longer ago is sent
+   * again, the receiver is asked whether it has the event.
    */
   remembersMs: number;
   /** Maximum age of an event; older events become `late`. Null: no limit. */

@@ -97,7 +97,7 @@ function groupByUnit(rows: readonly unknown[]): Map<string, CopiedTableTotals> {
   return new Map((rows as (CopiedTableTotals & { unit: string })[]).map(({ unit, ...sums }) => [unit, sums]));
 }
 
-/** Adds two functions to SQLite: a sum that never overflows, and the sum of the row hashes that Postgres computes. */
+/** Adds two functions to SQLite: a sum that never overflows, and a sum of row hashes that equals the one of Postgres. */
 function addFunctions(connection: LedgerDb): void {
   connection.aggregate('exact_sum', {
     safeIntegers: true,

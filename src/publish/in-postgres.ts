@@ -89,8 +89,8 @@ export async function inPostgresTransaction<T>(
 }
 
 /**
- * Error codes of failures that a retry may not meet again: SQLSTATE classes (connection, conflicts, resources,
- * shutdown, system) and Node's socket errors.
+ * Error codes of temporary failures, after which a retry can succeed: SQLSTATE classes (connection, conflicts,
+ * resources, shutdown, system) and Node's socket errors.
  */
 const TEMPORARY_CODES = /^(08|40|53|57|58|E(?!RR_)[A-Z_]+$)/;
 

@@ -107,7 +107,7 @@ class LedgerPublication {
     if (!isSameChain && compare === 'check') return { ...report, rows: 0, divergence, differences: [] };
     if (!isSameChain && compare === undefined) {
       throw new PublishError('publish_refused', divergence, {
-        hint: "stop the daemon of the other copy; to replace the data in Postgres with this machine's ledger, run `usage-ledger publish --repair`",
+        hint: "stop the daemon that publishes another copy of this ledger; to replace the data in Postgres with this machine's ledger, run `usage-ledger publish --repair`",
       });
     }
     const before = await this.#removeEndedWorkspaces(isSameChain ? this.#copyState.marks : null);

@@ -34,7 +34,7 @@ export interface JobContext {
  */
 export type SyncHandler<Job extends SyncJob = SyncJob> = (job: Job, context: JobContext) => Promise<unknown>;
 
-/** Returns a BullMQ job id that names the kind, slot, workspace and attempt. Throws `bad_slot` for an invalid slot. */
+/** Returns a BullMQ job id that names the kind, scheduled time, workspace and attempt. Throws `bad_slot` for an invalid time. */
 export function syncJobId(job: SyncJob): string {
   const slotMs = Date.parse(job.slot);
   if (Number.isNaN(slotMs)) throw new AppError('bad_slot', `slot ${JSON.stringify(job.slot)} is not an ISO time`);

@@ -88,7 +88,7 @@ export function startScheduler<E extends ScheduleEntry>(options: SchedulerOption
     stopTicks = startTicks();
     track(stopOldTicks().then(catchUp.run)).catch(() => undefined);
   });
-  // A search that began during the outage may be about to fail, so another one follows it.
+  // A search for missed slots that began during the outage may still fail, so another one follows it.
   const unsubscribe = options.onRedisBack(() => void catchUp.rerun());
   return {
     catchUp: catchUp.run,

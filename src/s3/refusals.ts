@@ -55,7 +55,7 @@ export function requiredPermission({ method, name, query = {} }: RequestKind): s
 const DENIED = 's3_denied';
 
 interface RefusalReason {
-  /** The code of the error. */
+  /** The error code of this program, which replaces the code of the service. */
   own: string;
   /** Describes the problem; null if the service's own code is clear enough. */
   words: ((request: RefusedRequest) => string) | null;
@@ -119,11 +119,11 @@ const S3_REASONS: Readonly<Record<string, RefusalReason>> = {
     remedy: () => "synchronize this machine's clock with NTP: it differs from the service's",
   },
 };
-/** For status 403 with an unknown code or without one, as a response to HEAD has no body. */
+/** Used for status 403 if the code is unknown or missing. A response to HEAD has no body, so it has no code. */
 const UNKNOWN_FORBIDDEN: RefusalReason = {
   own: DENIED,
   words: ({ permission }) => `it refused ${permission}`,
-  remedy: (request) => `${GRANT(request)}, or check that key and its secret`,
+  remedy: (request) => `${GRANT(request)}, or check \`s3.access_key_id\` and its secret`,
 };
 const UNKNOWN_S3_REFUSAL: RefusalReason = {
   own: 's3_failed',

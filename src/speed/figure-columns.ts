@@ -137,7 +137,7 @@ interface Order {
    * each tenant number, and 0 means that no record has it.
    */
   slots: Uint32Array;
-  /** After counting: the tenant number of the first slot. After sorting: null. */
+  /** The tenant number of the first slot if the records were ordered by counting; null if they were sorted. */
   first: number | null;
 }
 
@@ -186,8 +186,8 @@ export class FiguresByTenant {
       const position = slot - 1;
       const { tenants, figures } = blocks[position >>> ROW_BITS] as Block;
       const at = position & ROW_MASK;
-      // After counting, computes the tenant number: reading it from the column would take another distant memory
-      // access.
+      // After ordering by counting, the tenant number follows from the slot: reading it from the column would cost another
+      // cache miss.
       rows[used] = first === null ? (tenants[at] as number) : first + index;
       rows[used + 1] = figures[at * 2] as number;
       rows[used + 2] = figures[at * 2 + 1] as number;

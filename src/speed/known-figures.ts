@@ -9,7 +9,7 @@ export type FigureChunk = Float64Array<ArrayBuffer>;
 
 /** The kind of an entry, and its changes of credits and requests. */
 interface Change {
-  /** One of the two kinds passed to the constructor. */
+  /** The kind of the entry: one of the two numbers that the constructor was given. */
   kind: number;
   credits: number;
   requests: number;

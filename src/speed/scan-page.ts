@@ -66,7 +66,7 @@ interface PageEnvelope extends PageWhere {
 interface RecordTemplate {
   before: Bytes[];
   after: Bytes;
-  /** For each value, the index of its member in `MEMBERS`. */
+  /** For each value of a record, in the order of the bytes: the index of its JSON member in `MEMBERS`. */
   members: number[];
   /** True if `period_start` and `period_end` directly follow `period`. */
   hasSpans: boolean;

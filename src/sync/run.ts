@@ -91,7 +91,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     try {
       await writer.failRun({ runKey: claimed.runKey, failure, fault, nowMs: clock.now() });
     } catch (second) {
-      // The run stays `running` until the next run supersedes it. Throws the first error, which matters more.
+      // The run stays `running` until the next run supersedes it. `cause` is thrown: it matters more than this error.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be recorded');
     }
     throw cause;

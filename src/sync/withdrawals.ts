@@ -12,7 +12,10 @@ const HISTORY_PER_PAGE = 100;
 interface HistoryFindings {
   /** Keys that are missing from the walks of two runs and from the tenant's own history. */
   withdrawals: AbsentKey[];
-  /** Keys that the history still lists, or whose history could not be read. The next run examines other keys first. */
+  /**
+   * Keys that the tenant's history still lists, or that could not be looked up in it. The next run examines other keys
+   * first.
+   */
   unconfirmed: AbsentKey[];
 }
 

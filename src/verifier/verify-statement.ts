@@ -32,8 +32,8 @@ class StatementError extends Error {}
 
 /**
  * Checks that the parts of a statement agree with each other. The hashes of every leaf and its path must give the root.
- * The close line must contain the root, and its hash must be the close digest in the document. The text must equal the
- * document rebuilt from the proof, apart from spaces between tokens. A complete forgery passes too, so compare
+ * The record of the close must contain the root, and its hash must be the close digest in the document. The text must
+ * equal the document rebuilt from the proof, apart from spaces between tokens. A complete forgery passes too, so compare
  * `closeDigest` with a digest from another source.
  */
 export async function verifyStatement(text: string, sha256: Sha256): Promise<StatementVerdict> {

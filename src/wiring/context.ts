@@ -52,7 +52,7 @@ export interface ContextOverrides {
   logDestination?: LogDestination;
   randomness?: Randomness;
   clientOptions?: ClientOverrides;
-  /** Sends the requests to billing systems; default: connections of their own. */
+  /** Sends the requests to billing systems; by default they have connections of their own. */
   outletDispatcher?: Dispatcher;
   channels?: ReadonlyMap<string, Channel>;
   /** A thread that was started early. The first writer that is opened takes it. */

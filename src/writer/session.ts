@@ -38,7 +38,7 @@ export interface Session {
   redact: Redactor;
   /** The log of signed head digests; null when none is written. */
   readonly checkpoints: CheckpointLog | null;
-  /** Path of the key that signs checkpoints and the links in notifications; null when nothing is signed. */
+  /** Path of the key that signs checkpoints and the URLs in notifications; null when nothing is signed. */
   readonly keyFile: string | null;
   readonly claimant: LeaseHolder;
   readonly runs: Map<number, OpenRun>;

@@ -49,8 +49,8 @@ export class DailyCredits {
 }
 
 /**
- * Returns the latest days, back to the last pause of four weeks. If days without usage come before them, the first day
- * with usage is left out, because it is incomplete.
+ * Returns the days since the last four weeks in a row without usage. If the tenant used nothing just before the first of
+ * these days, that day is left out, because usage may have begun in the middle of it.
  */
 export function daysSincePause(days: readonly number[]): readonly number[] {
   let [read, idle] = [0, 0];

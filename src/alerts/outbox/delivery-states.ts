@@ -45,7 +45,7 @@ const WITHDRAWN: NextDeliveryState = { state: 'refused', members: 'dropped' };
  */
 const TAKEN_BACK: NextDeliveryState = { state: 'refused', members: 'notified' };
 
-/** A message that has ended ignores all events. */
+/** A message in a final state, delivered or given up, ignores all events. */
 const OVER: Record<DeliveryEvent, null> = {
   claim: null,
   accepted: null,

@@ -130,7 +130,7 @@ export class CliContext {
     try {
       return await use(context);
     } catch (error) {
-      // SQLite reports a disk that fails during a read. `toLedgerError` gives that error a remedy.
+      // If the disk fails during a read, SQLite throws. `toLedgerError` adds the remedy.
       const { toLedgerError } = await import('../../ledger/store/file/sqlite-errors.ts');
       throw toLedgerError(error) ?? error;
     } finally {

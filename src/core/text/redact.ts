@@ -56,7 +56,7 @@ function replaceWord(text: string, word: string): string {
   return replaced + text.slice(end);
 }
 
-/** An escape before a word is searched for in this many characters. */
+/** An escape sequence such as `\\u001b[0m` is looked for in this many characters before a word. */
 const ESCAPE_LENGTH = 24;
 
 /**

@@ -234,8 +234,8 @@ function amountsIn(
 }
 
 /**
- * Reads a cell with credits; null if it contains none. The number 1.234 is not whole, but the text `1.234` can mean
- * 1,234.
+ * Reads a cell with credits; null if it contains none. A text such as `1.234` is read by the parser of credits, in which
+ * the point may separate thousands. A number such as 1.234 is a fraction, and credits are whole.
  */
 function creditsIn({ record, numbers }: TableRow, column: string): bigint | null {
   const text = record[column] ?? '';

@@ -9,7 +9,7 @@ export interface Anchor {
   kind: 'digest' | 'checkpoint' | 'ledger';
   /** True if the source confirms the close. */
   holds: boolean;
-  /** True if the source contains the close. A checkpoint may contain it without a signature of the expected key. */
+  /** True if the source contains the close of the month, even in a checkpoint that the expected key did not sign. */
   isKnown: boolean;
   /** The event that replaced the close later; null if none is known. Only a ledger can know one. */
   supersededBy: LaterPeriodEvent | null;

@@ -5,7 +5,8 @@ import { type RedisFault, toRedisFault } from './refusals.ts';
 import { describeTarget, type RedisTarget } from './target.ts';
 
 /**
- * The probe counts as a connection of this name, because Redis may refuse commands although all connections are fine.
+ * The result of the probe is kept under this name beside the states of the connections, because Redis may refuse commands
+ * although all connections are fine.
  */
 const PROBE = 'probe';
 

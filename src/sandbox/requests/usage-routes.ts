@@ -19,8 +19,9 @@ const DEFAULT_PER_PAGE = 50;
 const MAXIMUM_PER_PAGE = 100;
 
 /**
- * A function that answers endpoints 4.3 and 4.4. Where the specification says nothing, the sandbox chooses: without
- * records there are 0 pages; a page after the last one, and an unknown tenant, get an empty list with status 200.
+ * A function that answers the two endpoints of usage: of all tenants, and of one tenant. Where the specification says
+ * nothing, the sandbox chooses: without records there are 0 pages; a page after the last one, and an unknown tenant, get
+ * an empty list with status 200.
  */
 export type UsageRoute = (call: SandboxRequest, workspace: SandboxWorkspace) => Reply;
 

@@ -5,11 +5,11 @@ import type { Endpoint, Envelope, SandboxRequest } from '../requests/call.ts';
  * request is processed further.
  */
 export type FaultAction =
-  /** Final: an error envelope with this status, such as 503 with `{'Retry-After': '2'}`. */
+  /** Ends the request with an error envelope of this status, such as 503 with `{'Retry-After': '2'}`. */
   | { type: 'status'; status: number; headers?: Record<string, string>; message?: string }
-  /** Final: destroys the socket before a byte is sent. */
+  /** Ends the request by destroying the socket before a byte is sent. */
   | { type: 'reset' }
-  /** Final: a body that need not be JSON. Default: status 200 and text/html. */
+  /** Ends the request with a body that need not be JSON. Default: status 200 and text/html. */
   | { type: 'body'; body: string | Buffer; contentType?: string; status?: number; headers?: Record<string, string> }
   /**
    * Announces the length of the whole body, sends only its first `keepBytes` bytes (default: half; at least 1), then

@@ -23,8 +23,8 @@ export interface BodyLimits {
 /**
  * Sends a request once and receives the complete response. Rejects with the error of the connection, the reason that
  * ended the attempt, or BodyFault. It passes a handler to undici's `dispatch`: `request` would create a stream for each
- * body, which takes a tenth of the processor time of a sync. With a lease, a long response pauses half received until
- * memory is available.
+ * body, which takes a tenth of the processor time of a sync. `lease` is a share of a common memory limit: if it is too
+ * small for a long response, reading pauses until memory is available.
  */
 export function receive(
   dispatcher: RequestDispatcher,
