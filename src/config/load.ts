@@ -7,7 +7,7 @@ import { ConfigError, type ConfigFault } from '../core/errors.ts';
 import { asMapping } from '../core/text/path.ts';
 import { readFaultText } from '../core/text/words.ts';
 import { schemaFaults, tidyFaults } from './reading/faults.ts';
-import { type EmptiedSetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
+import { type EmptySetting, type Interpolated, interpolate, readFiles } from './reading/files.ts';
 import { readRegularFile } from './reading/secret-sources.ts';
 import { parseYaml } from './reading/yaml.ts';
 import { readProxy, resolveConfig } from './resolve-config.ts';
@@ -92,7 +92,7 @@ function readFound({ file, namedBy }: FoundConfig, env: NodeJS.ProcessEnv): Inte
  * Returns the settings of a file that are empty because their environment variables are empty, including settings that
  * may be empty.
  */
-export function emptiedSettings(file: string, env: NodeJS.ProcessEnv): readonly EmptiedSetting[] {
+export function emptiedSettings(file: string, env: NodeJS.ProcessEnv): readonly EmptySetting[] {
   return readFound({ file, namedBy: file }, env).emptied;
 }
 
@@ -143,7 +143,7 @@ async function build(
 }
 
 /** Adds the name of the empty variable to a fault: a user knows the variable in `.env`, not the path of the setting. */
-function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptiedSetting[]): ConfigFault {
+function namedByEmptyVariable(fault: ConfigFault, emptied: readonly EmptySetting[]): ConfigFault {
   const names = emptied.find(({ path }) => path === fault.path)?.names.join(' and ');
   if (names === undefined) return fault;
   const hint = `Give ${names} a value, in the environment or in the .env next to the file`;

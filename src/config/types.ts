@@ -437,7 +437,7 @@ export interface FocusConfig {
   issuer: string | null;
   /** `publisher`: the company that runs the service; null: the workspace's name. */
   publisher: string | null;
-  /** `service_name`: null: the workspace's name. */
+  /** `service_name`; null for the workspace's name. */
   serviceName: string | null;
   /** `service_category`: `Analytics` by default. */
   serviceCategory: string;

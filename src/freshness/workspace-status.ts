@@ -62,13 +62,13 @@ export function readWorkspaceStatuses(connection: LedgerDb): WorkspaceStatus[] {
   }));
 }
 
-export function countLedgerAlerts(connection: LedgerDb): number {
+export function countAlertsAboutLedger(connection: LedgerDb): number {
   return countOpenAlerts(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
 }
 
 /** Numbers of notifications that have not been delivered, by their state. */
 export interface OutboxCounts {
-  /** Notifications that are being sent or wait: to be composed, for others of their group, or for a retry. */
+  /** Notifications that are being sent, or that wait to be composed, for their group, or for a retry. */
   pending: number;
   /** Notifications that wait for a daily summary and have not failed. */
   held: number;
@@ -125,7 +125,7 @@ interface LineSources {
 }
 
 /** Lists the configured workspaces in the order of the configuration, then the other workspaces of the ledger. */
-export function listWorkspaceLines(
+export function listWorkspacesToShow(
   config: Config,
   stored: readonly WorkspaceStatus[],
   { factsOf, waitingSince, historyOf }: LineSources,

@@ -4,7 +4,7 @@ import { htmlText } from '../core/text/html-text.ts';
 import { inertText } from '../core/text/inert-text.ts';
 
 /** The content type of a page. */
-export const HTML_TYPE = 'text/html; charset=utf-8';
+export const HTML_CONTENT_TYPE = 'text/html; charset=utf-8';
 
 /**
  * Renders components to HTML that shows any text as it is. Markup in a text is escaped. A character that a browser

@@ -158,8 +158,8 @@ export const runCommands = {
   },
 
   /**
-   * Ends a run that applies nothing. Raises an alert, unless `fault` is null because the run was cancelled, or
-   * another run has taken the workspace.
+   * Ends a run that applies nothing, and raises an alert, except in two cases: the run was cancelled (`fault` is null),
+   * or another run has taken the workspace.
    */
   failRun(session: Session, { runKey, failure, fault, nowMs }: FailedRun): EvaluationResult {
     const { connection, routes } = session;

@@ -63,7 +63,7 @@ export function onConnection<Args, Result>(work: (connection: LedgerDb, args: Ar
 
 /** Part of the result of a command that adds a link to the chain. */
 export interface WithCheckpoint {
-  /** Why the checkpoint of the link was not written; null if it was written. */
+  /** Why the checkpoint for the new link of the chain was not written; null if it was written. */
   checkpointFault: string | null;
 }
 

@@ -3,7 +3,7 @@ import { isoTime } from '../../src/core/clock.ts';
 import { createSyncHandler } from '../../src/daemon/job-handlers.ts';
 import { createSlotHistory } from '../../src/freshness/schedules.ts';
 import { readSyncFacts } from '../../src/freshness/staleness.ts';
-import { listWorkspaceLines, readWorkspaceStatuses } from '../../src/freshness/workspace-status.ts';
+import { listWorkspacesToShow, readWorkspaceStatuses } from '../../src/freshness/workspace-status.ts';
 import { rejection } from '../support/rejection.ts';
 import { type Fixture, startFixture, WORKSPACE } from '../support/sandbox-fixture.ts';
 
@@ -41,7 +41,7 @@ test.each([
   const { connection } = fixture.context.reader();
   const historyOf = createSlotHistory(connection, fixture.clock);
   const sources = { factsOf: (id: string) => readSyncFacts(connection)(id), waitingSince: () => null, historyOf };
-  const [line] = listWorkspaceLines(fixture.config, readWorkspaceStatuses(connection), sources, fixture.clock.now());
+  const [line] = listWorkspacesToShow(fixture.config, readWorkspaceStatuses(connection), sources, fixture.clock.now());
   const until = isoTime(fixture.clock.now() + restMs);
   const said = `asks to wait ${words}; the next attempt is at ${until}`;
   expect(line?.last_run?.error_message).toContain(said);

@@ -13,7 +13,7 @@ const VOLUME_SHARE_TO = 0.2;
  */
 export function findGrowthDriver(previous: UsageFigures, current: UsageFigures): GrowthDriver | null {
   if (previous.credits <= 0n || current.credits <= previous.credits) return null;
-  // If the requests did not rise, only credits per request can have grown, even if they are undefined for 0 requests.
+  // If the requests did not rise, each request used more credits. That is said for 0 requests too.
   if (current.requests <= previous.requests) return 'intensity';
   if (previous.requests <= 0n) return 'mixed';
   const volumeShare = growth(previous.requests, current.requests) / growth(previous.credits, current.credits);

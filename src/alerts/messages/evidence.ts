@@ -14,7 +14,7 @@ import { percentOf } from '../figures/percent.ts';
 import type { Observation, PredecessorTenant } from '../rules/observation.ts';
 import { usageKind } from '../rules/rules.ts';
 import { createDailyUsage } from './daily-usage.ts';
-import type { Evidence, EvidenceEntry, Predecessor, StakeMoney, TenantsEvidence } from './facts/facts.ts';
+import type { Evidence, EvidenceEntry, MoneyAtStake, Predecessor, TenantsEvidence } from './facts/facts.ts';
 
 /** Number of entries in a notification, the latest ones. `finance_history` has all of them. */
 const MAX_NAMED_ENTRIES = 20;
@@ -41,7 +41,7 @@ export function createEvidence(
   const total = oncePerKey((periodKey: number) => sumUsage(connection, periodKey).creditsUsed);
   const dailyUsageOf = createDailyUsage(connection);
   const entriesOf = readLatestEntries(connection);
-  const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): StakeMoney | null => {
+  const moneyOf = (seen: Observation, tenantId: string | null, sides: StakeSides): MoneyAtStake | null => {
     const { periodKey } = seen;
     if (priceOf === null || periodKey === null) return null;
     const period = periodOfKey(periodKey);
@@ -153,7 +153,7 @@ function moneyOfAll(
   connection: LedgerDb,
   month: WorkspaceMonth,
   price: (tenantId: string, credits: bigint) => ReturnType<CreditPricer>,
-): StakeMoney | null {
+): MoneyAtStake | null {
   const rows = connection.prepare(TENANTS_OF_BOTH_MONTHS).safeIntegers().iterate(month);
   let change = 0n;
   let currency: string | null = null;
@@ -212,11 +212,11 @@ export function creditsAtStake({ likely, compared }: StakeSides): bigint {
   return likely > compared ? likely - compared : compared - likely;
 }
 
-/** Prices the credits at stake. Both amounts are priced with the rate cards of the alert's period. */
+/** Prices the expected and the compared credits of an alert, both with the rate cards of its period. */
 export function moneyAtStake(
   { likely, compared }: StakeSides,
   price: (credits: bigint) => ReturnType<CreditPricer>,
-): StakeMoney | null {
+): MoneyAtStake | null {
   const [more, less] = [price(likely), price(compared)];
   if (more === null || less === null) return null;
   return stakeMoney(more.amountMinor - less.amountMinor, { currency: more.currency, isGrowth: likely > compared });
@@ -226,7 +226,7 @@ export function moneyAtStake(
 function stakeMoney(
   change: bigint,
   { currency, isGrowth }: { currency: string; isGrowth: boolean },
-): StakeMoney | null {
+): MoneyAtStake | null {
   if (isGrowth ? change < 0n : change > 0n) return null;
   const amountMinor = change < 0n ? -change : change;
   return { amount: formatMinor(amountMinor, currency), amount_minor: amountMinor, currency };

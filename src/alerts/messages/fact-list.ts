@@ -1,6 +1,6 @@
 import { addPeriods } from '../../core/period.ts';
 import { findsGrowth, usageKind } from '../rules/rules.ts';
-import type { DailyUsage, Facts, StakeMoney, TenantsEvidence } from './facts/facts.ts';
+import type { DailyUsage, Facts, MoneyAtStake, TenantsEvidence } from './facts/facts.ts';
 import { amountWords, grouped, named, signed } from './facts/names.ts';
 import { growthCauses, isOpenMonth, limitOf, rateChange } from './facts/phrases.ts';
 
@@ -98,7 +98,7 @@ function differenceWords({ rule, period, threshold, credits }: Facts, difference
 }
 
 /** Formats the cost of the difference. */
-function moneyWords({ period }: Facts, money: StakeMoney): string {
+function moneyWords({ period }: Facts, money: MoneyAtStake): string {
   return `${amountWords(money)} at the prices of ${period}`;
 }
 

@@ -9,7 +9,7 @@ import { findWorkspace } from '../../ledger/store/subjects.ts';
 import { whereClause } from '../../ledger/store/where.ts';
 import { periodPhaseAt } from '../figures/period-phase.ts';
 import { creditsAtStake, expectedOf, moneyAtStake, type StakeSides, stakeSides } from '../messages/evidence.ts';
-import type { StakeMoney } from '../messages/facts/facts.ts';
+import type { MoneyAtStake } from '../messages/facts/facts.ts';
 import { mutedBy } from '../messages/muted.ts';
 import { readSilences } from '../pipeline/silence.ts';
 import type { FeedbackLabel } from '../state/feedback.ts';
@@ -36,7 +36,7 @@ export interface ListedAlert extends AlertRow {
   /** The difference that the alert is about, in credits; see `stakeSides`. Null for system alerts. */
   at_stake_credits: bigint | null;
   /** The price of `at_stake_credits`; null without a rate card for the tenant. */
-  at_stake_money: StakeMoney | null;
+  at_stake_money: MoneyAtStake | null;
 }
 
 /**

@@ -54,7 +54,7 @@ export function silencesCommand(cli: CliContext): CliCommand {
 
 export function unsilenceCommand(cli: CliContext): CliCommand {
   return reportingCommand('unsilence')
-    .description('End a silence or plan early.')
+    .description('End a silence or an announced plan before its time.')
     .argument('<id>', 'the silence or plan')
     .option(...BY_OPTION)
     .examples('usage-ledger alerts unsilence silence_1f2e3d4c5b6a')

@@ -12,7 +12,13 @@ import type { Context } from '../../wiring/context.ts';
 import { type CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
 import { noteMissingTenant } from '../shared/missing-tenant.ts';
-import { addPeriodOptions, LIMIT_OPTION, noteMore, type PeriodOptions, parsePeriods } from '../shared/options.ts';
+import {
+  addPeriodOptions,
+  LIMIT_OPTION,
+  noteOmittedRows,
+  type PeriodOptions,
+  parsePeriods,
+} from '../shared/options.ts';
 import { noteOtherRates } from './rates.ts';
 import {
   addSheetOptions,
@@ -99,7 +105,7 @@ async function exportWorkbook(
     const sheets = limited.map(({ sheet, seen }) => ({ ...sheet, rows: limitRows(sheet.rows, options.limit, seen) }));
     await writeWorkbook(sheets, resolve(cli.io.cwd, options.out));
     noteWritten(cli, options.out);
-    for (const { seen } of limited) noteMore(cli, seen.rows - (options.limit ?? seen.rows));
+    for (const { seen } of limited) noteOmittedRows(cli, seen.rows - (options.limit ?? seen.rows));
   } finally {
     connection.exec('COMMIT');
   }

@@ -9,7 +9,7 @@ import type { CsvStyle } from '../../reports/formats/csv.ts';
 import { documentPieces } from '../../reports/formats/json.ts';
 import { renderTable } from '../../reports/formats/table.ts';
 import type { CliCommand, CliContext } from '../shared/cli-context.ts';
-import { noteMore } from '../shared/options.ts';
+import { noteOmittedRows } from '../shared/options.ts';
 
 export interface SheetOptions {
   out?: string | undefined;
@@ -57,7 +57,7 @@ export async function writeSheet(
   } else {
     throw new UsageError(`--format ${format} needs --out`, `add a file name, such as --out usage.${format}`);
   }
-  noteMore(cli, seen.rows - (options.limit ?? seen.rows));
+  noteOmittedRows(cli, seen.rows - (options.limit ?? seen.rows));
   return seen.rows;
 }
 
@@ -87,7 +87,7 @@ export async function writeListing<Row extends object>(
       await writeTable(cli, renderTable(all, columns, cli.tableOptions), options);
     }
   }
-  noteMore(cli, seen.rows - (options.limit ?? seen.rows));
+  noteOmittedRows(cli, seen.rows - (options.limit ?? seen.rows));
   return seen.rows;
 }
 

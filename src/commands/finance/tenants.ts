@@ -11,7 +11,7 @@ import { formatInteger } from '../../reports/formats/columns.ts';
 import { countTenants } from '../../reports/queries/tenants.ts';
 import { CliCommand, type CliContext, reportingCommand } from '../shared/cli-context.ts';
 import { scopeOf } from '../shared/command-scope.ts';
-import { LIMIT_OPTION, noteMore, printRows, SHEET_OPTION } from '../shared/options.ts';
+import { LIMIT_OPTION, noteOmittedRows, printRows, SHEET_OPTION } from '../shared/options.ts';
 
 export function tenantsCommand(cli: CliContext): CliCommand {
   return new CliCommand('tenants')
@@ -95,7 +95,7 @@ function listTenantsCommand(cli: CliContext): CliCommand {
       cli.withContext((context) => {
         const scope = scopeOf(context);
         const rows = [...listTenants.run(scope, { workspace }, { after: null, limit: limit ?? null }).rows];
-        if (rows.length === limit) noteMore(cli, countTenants(scope.connection, workspace) - rows.length);
+        if (rows.length === limit) noteOmittedRows(cli, countTenants(scope.connection, workspace) - rows.length);
         if (rows.length === 0) cli.note('no tenant matches');
         return printRows(cli, rows, TENANT_COLUMNS);
       }),

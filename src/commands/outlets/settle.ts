@@ -27,7 +27,7 @@ export function settleCommand(cli: CliContext): CliCommand {
     .option('--tenant <id>', 'only this tenant')
     .option('--period <period>', 'only this month, YYYY-MM')
     .addOption(new Option('--state <state>', 'only events in this state').choices(EXCEPTION_STATES))
-    .option('--note <text>', 'mark them as settled by other means, such as a credit note number')
+    .option('--note <text>', 'mark them as settled by other means, such as a credit note, and name these')
     .option('--resend', 'send them again, after the cause was fixed')
     .option(...BY_OPTION)
     .examples(

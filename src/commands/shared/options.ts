@@ -67,11 +67,11 @@ export const LIMIT_OPTION = ['--limit <number>', 'maximum number shown', parseLi
 /** Returns the first `limit` rows, and notes at the end of the output how many are not shown. */
 export function firstRows<Row>(cli: CliContext, rows: readonly Row[], limit: number | undefined): Row[] {
   const shown = rows.slice(0, limit);
-  noteMore(cli, rows.length - shown.length);
+  noteOmittedRows(cli, rows.length - shown.length);
   return shown;
 }
 
-export function noteMore(cli: CliContext, count: number): void {
+export function noteOmittedRows(cli: CliContext, count: number): void {
   if (count > 0) cli.noteAtEnd(`${formatInteger(count)} more`);
 }
 

@@ -109,10 +109,10 @@ export interface Interpolated {
   value: unknown;
   faults: ConfigFault[];
   /** Settings that are empty because their environment variables are empty. */
-  emptied: EmptiedSetting[];
+  emptied: EmptySetting[];
 }
 
-export interface EmptiedSetting {
+export interface EmptySetting {
   path: string;
   names: readonly string[];
 }
@@ -124,7 +124,7 @@ export interface EmptiedSetting {
  */
 export function interpolate(document: unknown, env: NodeJS.ProcessEnv): Interpolated {
   const faults: ConfigFault[] = [];
-  const emptied: EmptiedSetting[] = [];
+  const emptied: EmptySetting[] = [];
   const visit = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
       const { text, mistakes, emptyNames } = expand(value, env);

@@ -33,7 +33,8 @@ export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'a
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 /**
- * What happened to an alert and is notified. `baseline` is recorded but never sent: the first sync found the condition.
+ * What can happen to an alert. A notification is sent for each event but `baseline`, which is only recorded: the
+ * condition existed at the first sync.
  */
 export const NOTIFICATION_EVENTS = [
   ...(['opened', 'again', 'worse', 'eased', 'grown', 'reminder', 'closed', 'flapping', 'baseline'] as const),

@@ -60,8 +60,8 @@ function replaceWord(text: string, word: string): string {
 const ESCAPE_LENGTH = 24;
 
 /**
- * Reports whether the text at this position is a whole word. The patterns are not constants: building their Unicode
- * classes takes a millisecond, and few texts contain a secret.
+ * Reports whether the text at this position is a whole word. Its patterns are built here and not when the program
+ * starts: that takes a millisecond, and is needed only for a text that contains a secret.
  */
 function isWholeWordAt(text: string, at: number, length: number): boolean {
   const before = text.slice(Math.max(0, at - ESCAPE_LENGTH), at);

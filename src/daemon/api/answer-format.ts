@@ -1,5 +1,5 @@
 import type { Operation } from '../../operations/operation.ts';
-import { CSV_TYPE, HTML_TYPE, NDJSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from './media-types.ts';
+import { CSV_TYPE, HTML_CONTENT_TYPE, NDJSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from './media-types.ts';
 import { ApiError } from './problem.ts';
 
 /** The formats of answers other than a document in JSON, with their media types. */
@@ -8,7 +8,7 @@ const TYPES = {
   csv: CSV_TYPE,
   xlsx: XLSX_TYPE,
   parquet: PARQUET_TYPE,
-  html: HTML_TYPE,
+  html: HTML_CONTENT_TYPE,
 } as const;
 
 export type FileFormat = keyof typeof TYPES;

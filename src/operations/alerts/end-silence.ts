@@ -4,7 +4,7 @@ import { idText } from '../schemas.ts';
 
 export const endSilence = changeOperation({
   name: 'silences.end',
-  summary: 'End a silence or plan early',
+  summary: 'End a silence or an announced plan before its time',
   role: 'operate',
   input: z.strictObject({ silence_id: idText.describe('the silence or plan') }),
   output: z.strictObject({ silence_id: z.string(), ended_by: z.string() }),

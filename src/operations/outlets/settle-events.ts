@@ -20,7 +20,7 @@ export const EVENT_COLUMNS: readonly Column<EventRow>[] = [
   { name: 'since', kind: 'date' },
 ];
 
-/** The states of events that the receiver does not have and that are not settled. */
+/** The states of events that the receiver lacks and that nobody has marked as settled. */
 export const EXCEPTION_STATES = ['late', 'refused', 'held'] as const;
 const MAX_ENTRIES = 1000;
 
@@ -69,7 +69,7 @@ export const settleEvents = changeOperation({
   role: 'finance',
   input: z.strictObject({
     ...filters,
-    note: noteText.optional().describe('how they were settled, such as a credit note number'),
+    note: noteText.optional().describe('how they were settled, such as the number of a credit note'),
     resend: z.boolean().optional().describe('send them again, after the cause was fixed'),
   }),
   output: z.strictObject({

@@ -11,7 +11,7 @@ export interface Anchor {
   holds: boolean;
   /** True if the source contains the close of the month, even in a checkpoint that the expected key did not sign. */
   isKnown: boolean;
-  /** The event that replaced the close later; null if none is known. Only a ledger can know one. */
+  /** The later event that replaced the close; null if none is known. A digest or checkpoint never knows one. */
   supersededBy: LaterPeriodEvent | null;
 }
 

@@ -6,9 +6,9 @@ import { createLogger } from '../../core/logger.ts';
 import { createSlotHistory } from '../../freshness/schedules.ts';
 import { isStillQueued, readSyncFacts } from '../../freshness/staleness.ts';
 import {
-  countLedgerAlerts,
+  countAlertsAboutLedger,
   countUndelivered,
-  listWorkspaceLines,
+  listWorkspacesToShow,
   type OutboxCounts,
   readWorkspaceStatuses,
   type WorkspaceLine,
@@ -58,11 +58,11 @@ export async function readStatusReport(scope: Scope, workspaceId: string | undef
       return sinceMs !== undefined && isStillQueued(sinceMs, lastAttemptAtMs, nowMs) ? sinceMs : null;
     },
   };
-  const workspaces = listWorkspaceLines(context.config, stored, sources, nowMs).filter(
+  const workspaces = listWorkspacesToShow(context.config, stored, sources, nowMs).filter(
     ({ workspace_id }) => workspaceId === undefined || workspace_id === workspaceId,
   );
   const exports = context.config.exports.map(readExportStatus);
-  const ledgerAlerts = workspaceId === undefined ? countLedgerAlerts(connection) : 0;
+  const ledgerAlerts = workspaceId === undefined ? countAlertsAboutLedger(connection) : 0;
   const openAlerts = workspaces.reduce((sum, workspace) => sum + workspace.open_alerts, ledgerAlerts);
   const { path } = context.config.ledger;
   return {

@@ -97,7 +97,7 @@ export interface Evidence {
   share_of_workspace_percent: number | null;
   /** The difference to the compared figure; for an open period, including its forecast. */
   at_stake_credits: bigint | null;
-  at_stake_money: StakeMoney | null;
+  at_stake_money: MoneyAtStake | null;
   /** The tenant's daily usage; null for alerts about a workspace and for system alerts. */
   daily_usage: DailyUsage | null;
   /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
@@ -130,7 +130,7 @@ export interface Predecessor {
   last_day: string;
 }
 
-export interface StakeMoney {
+export interface MoneyAtStake {
   amount: string;
   amount_minor: bigint;
   currency: string;

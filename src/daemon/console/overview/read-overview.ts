@@ -3,7 +3,7 @@ import { withTimeout } from '../../../core/deadline.ts';
 import { createSlotHistory } from '../../../freshness/schedules.ts';
 import { readSyncFacts } from '../../../freshness/staleness.ts';
 import {
-  listWorkspaceLines,
+  listWorkspacesToShow,
   readWorkspaceStatuses,
   sortWorstFirst,
   type WorkspaceLine,
@@ -49,7 +49,7 @@ export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceL
     waitingSince: probe.waitingSince.bind(probe),
     historyOf: slotHistoryOf(context),
   };
-  return listWorkspaceLines(config, readWorkspaceStatuses(connection), sources, clock.now());
+  return listWorkspacesToShow(config, readWorkspaceStatuses(connection), sources, clock.now());
 }
 
 export async function readQueues(probe: HealthProbe): Promise<Overview['queues']> {

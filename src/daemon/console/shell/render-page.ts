@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { VNode } from 'preact';
-import { HTML_TYPE, renderInert } from '../../../look/document.ts';
+import { HTML_CONTENT_TYPE, renderInert } from '../../../look/document.ts';
 
 /** Allows the console's own style sheet, script, requests and forms, and nothing else. */
 const CONSOLE_POLICY =
@@ -21,7 +21,7 @@ export function sendPage(reply: FastifyReply, page: VNode, status = 200): Fastif
       // Requests within this site carry its origin, which the forms check. Other sites do not learn any address of a
       // page.
       .header('referrer-policy', 'same-origin')
-      .type(HTML_TYPE)
+      .type(HTML_CONTENT_TYPE)
       .send(renderPage(page))
   );
 }

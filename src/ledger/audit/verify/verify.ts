@@ -187,9 +187,9 @@ function checkWalks(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Checks that a period's key matches its workspace and month; that it has entries, adjustments, corrections or manual
- * lines; that it was last covered by the last run in the chain with the period in its window; and that its bounds are
- * those of its month.
+ * Checks four things of each period. Its key matches its workspace and month. It has entries, adjustments, corrections
+ * or manual lines. The run that is recorded as having read it last is the newest run in the chain whose window contains
+ * it. Its bounds are those of its month.
  */
 function checkPeriods(connection: LedgerDb): Fault[] {
   const rows = connection

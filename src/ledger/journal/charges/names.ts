@@ -33,7 +33,7 @@ export interface NamesReport {
   unknown: string[];
   /** Tenants in the ledger but not in the file. Their names stay unchanged. */
   missing: string[];
-  /** References that several tenants would share, at least one of them from the file. */
+  /** References that several tenants would share after the import. At least one of these tenants is in the file. */
   shared: { reference: string; tenants: string[] }[];
 }
 
@@ -93,7 +93,7 @@ function sharedReferences(
   });
 }
 
-/** Lists the tenants of a workspace with their latest names; labels are null for a tenant without a name. */
+/** Lists the tenants of a workspace with their latest names and labels, which are null for a tenant without a name. */
 function readNames(connection: LedgerDb, workspaceId: string) {
   const { tenantId, tenantKey } = tenants;
   const { displayName, externalRef, labels, afterSeq } = tenantNames;

@@ -156,7 +156,7 @@ export function holdsLease(connection: LedgerDb, run: ClaimedRun): boolean {
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;
 }
 
-/** Returns the condition that the lease has this run's token, which is true until another run takes the workspace. */
+/** Returns the SQL condition that this run still has the lease. It is false once another run has taken the workspace. */
 function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fencingToken: number }) {
   return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }

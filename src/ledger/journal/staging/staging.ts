@@ -107,7 +107,7 @@ export class RunStaging {
   /** Returns the figures of a period inside the window that the walk contained. */
   figuresOf(periodKey: number): FigureColumns {
     const found = [...this.#currentWalk().periods.values()].find((period) => period.periodKey === periodKey);
-    if (found === undefined) throw new Error(`period ${periodKey} was not met`);
+    if (found === undefined) throw new Error(`no staged record is of period ${periodKey}`);
     return found.figures;
   }
 

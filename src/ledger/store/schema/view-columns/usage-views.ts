@@ -24,7 +24,7 @@ export const USAGE_VIEWS: Readonly<Record<string, ViewDescription>> = {
     columns: {
       workspace_id: WORKSPACE,
       period: PERIOD,
-      tenants: 'The number of tenants, without withdrawn ones.',
+      tenants: 'The number of tenants, without those whose usage was withdrawn.',
       credits_used: 'The total of these tenants, without adjustments.',
       request_count: 'The total of these tenants, without adjustments.',
       state: PERIOD_STATE,
