@@ -11,8 +11,8 @@ const DELIMITER_LINE = /^sep=(.)(?:\r\n|\n|\r|$)/i;
 const LINE_ENDS = ['\r\n', '\n', '\r'];
 
 /**
- * Reads a table of text. The delimiter is the one by which a line has the columns that are asked for: a title above the header
- * may have others. Throws UsageError with the line of the file.
+ * Reads a table of text. The delimiter is the one with which some line has the requested columns: a title above the
+ * header may contain other delimiters. Throws UsageError with the line of the file.
  */
 export function readCsv(file: string, text: string, request: TableRequest): Table {
   const places: Places = {

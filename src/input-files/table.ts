@@ -154,7 +154,7 @@ export class TableBuilder {
     throw new UsageError(`${file}, ${rowAt(row.line)}: ${counts}`, hint);
   }
 
-  /** Speaks of the row that is most like the header that was asked for. */
+  /** Returns the error for a file without the requested header. It shows the row that is most similar to the header. */
   #noHeader(): UsageError {
     const { file, row, missingColumnHint } = this.#places;
     const { required } = this.#request;

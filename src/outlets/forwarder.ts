@@ -170,8 +170,8 @@ export class Forwarder {
   }
 
   /**
-   * Reports whether the receiver's answers still apply: some of the entries they cover are after the cursor, and the
-   * receiver still remembers the ids that were sent after it answered.
+   * Reports whether the saved answers of the receiver can still be used: they cover an entry after the cursor, and the
+   * receiver still recognizes the ids that were sent since it answered.
    */
   #counts({ upTo, askedMs }: { upTo: number; askedMs: number }, cursor: number): boolean {
     const { clock, receiver } = this.#deps;

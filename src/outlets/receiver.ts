@@ -33,7 +33,7 @@ export interface Receiver {
 export interface LateRefusals {
   /** Reasons by event id. */
   refused: ReadonlyMap<string, string>;
-  /** Number of refused events whose ids the reports omit: only the sums of `usage` show that they are missing. */
+  /** Number of refused events that the receiver's reports do not name: only its sums of usage are too low. */
   unnamed: number;
   /** Time of the last report by the receiver's clock; null if there is none. */
   untilMs: number | null;

@@ -214,8 +214,8 @@ class LedgerPublication {
   }
 
   /**
-   * Reserves the new workspaces for this ledger permanently. Throws `publish_taken` for a workspace that another ledger
-   * publishes, until that ledger ends it.
+   * Reserves the new workspaces for this ledger, until it ends them. Throws `publish_taken` if another ledger has
+   * reserved one of them.
    */
   async #claimWorkspaces(lastKey: number): Promise<void> {
     for (const key of this.#workspaceKeys.filter((one) => one > lastKey)) {
@@ -237,7 +237,7 @@ class LedgerPublication {
 
   /**
    * Sends the runs that are new or were still running at the last publication, because a run changes until it ends. If
-   * runs were pruned since, replaces the copied runs of that range by the remaining ones.
+   * the ledger has pruned runs since, the copied runs are replaced by those that remain.
    */
   async #sendRuns(before: PublishedKeys, now: PublishedKeys): Promise<void> {
     const run = before.runs ?? 0;

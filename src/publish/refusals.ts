@@ -12,7 +12,7 @@ export interface PostgresAccess {
 }
 
 interface PostgresRefusal {
-  /** The code of the error. */
+  /** The error code of this program for the refusal. */
   own: 'publish_unreachable' | 'publish_denied' | 'publish_read_only';
   /** Describes the refused action, in words that follow `Postgres refused `. */
   refused: (access: PostgresAccess) => string;

@@ -127,7 +127,7 @@ function createDueEnqueuer<E extends ScheduleEntry>(
   const limit = createRepeatLimit(undefined, clock);
   /** End of the postponement of each key, by the monotonic clock. */
   const postponed = new Map<string, number>();
-  /** Enqueues the due attempt of an entry. Returns false if enqueueing failed in a way that affects all entries. */
+  /** Enqueues the due attempt of a scheduled entry. Returns false if it failed for a reason that affects all entries. */
   const enqueueIfDue = async (entry: E, group: CronGroup<E>, nowMs: number): Promise<boolean> => {
     const found = findDue(entry, group, nowMs);
     if (found === null) return true;

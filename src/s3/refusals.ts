@@ -22,7 +22,7 @@ export interface S3Refusal {
   region: string | null;
 }
 
-/** A refused request, in the words of an error. */
+/** What an error message says of a refused request. */
 export interface RefusedRequest {
   /** The request, such as `PUT s3://bucket/key`. */
   label: string;

@@ -44,9 +44,9 @@ export class KnownFigures {
   }
 
   /**
-   * Reports whether the ledger has exactly these figures for the tenant. Call it with ascending tenant numbers. If it
-   * returns false, the figures may still be equal, because figures beyond 2^53 were rounded. A rounded figure never
-   * equals an exact one, whose magnitude is smaller.
+   * Reports whether the ledger has exactly these figures for the tenant. Call it with ascending tenant numbers. Figures
+   * beyond 2^53 were rounded, so equal figures may be reported as different. Different ones are never reported as equal:
+   * each rounded figure is larger in magnitude than each exact one.
    */
   holds(tenantKey: number, credits: number | bigint, requests: number | bigint): boolean {
     this.#found = this.#find(tenantKey);

@@ -66,7 +66,7 @@ interface PageEnvelope extends PageWhere {
 interface RecordTemplate {
   before: Bytes[];
   after: Bytes;
-  /** For each value of a record, in the order of the bytes: the index of its JSON member in `MEMBERS`. */
+  /** The members of a record in the order in which they stand in the page, each by its index in `MEMBERS`. */
   members: number[];
   /** True if `period_start` and `period_end` directly follow `period`. */
   hasSpans: boolean;
@@ -102,7 +102,7 @@ export class PageScanner<Where extends PageWhere> {
     periods: [],
     ...createColumns(128),
   };
-  /** How many of the following pages are left to the parser. */
+  /** How many of the next pages go to the parser without an attempt to scan them. */
   #coldPages: number;
 
   /** Leaves the first `coldPages` pages to the parser, which is faster until the engine has compiled the scanner. */
@@ -337,7 +337,7 @@ function bytesOf({ buffer, byteOffset, length }: Uint8Array): Bytes {
   return { view: new DataView(buffer, byteOffset, length), length };
 }
 
-/** Returns the slot for the month whose name, such as `2026-03`, begins at this offset. */
+/** Returns the array index for the month whose name, such as `2026-03`, begins at this offset. */
 function slotOf(body: Uint8Array, start: number): number {
   return (lowNibble(body[start + 3]) << 8) | (lowNibble(body[start + 5]) << 4) | lowNibble(body[start + 6]);
 }

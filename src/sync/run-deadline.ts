@@ -12,7 +12,7 @@ export interface RunDeadline {
   readonly signal: AbortSignal;
   /** Restarts the limit for the time between pages. Call it for each page. */
   progress(): void;
-  /** Waits for `waiting`. Neither limit can end the run meanwhile, and afterwards both start from zero. */
+  /** Waits for `waiting`. The two time limits stop meanwhile, and start anew afterwards. */
   hold(waiting: Promise<void>): Promise<void>;
   stop(): void;
 }

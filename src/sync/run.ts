@@ -16,7 +16,7 @@ import { confirmWithdrawals } from './withdrawals.ts';
 export interface SyncRequest {
   kind: RunKind;
   slot: string | null;
-  /** Returns the latest time at which the next slot begins; absent for a manual run. */
+  /** Returns the time of the next slot, or the latest one possible if it is not exact; absent for a manual run. */
   nextSlot?: NextSlot;
   window: RunWindow;
   signal: AbortSignal;

@@ -113,7 +113,7 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
       restUntilMs.set(name, clock.monotonic() + EXPORT_RETRY_DELAY_MS);
       faults.set(name, { tries: (faults.get(name)?.tries ?? 0) + 1, reason });
       const failing = { since: state.failing?.since ?? isoTime(clock.now()), reason };
-      // A state that could not be read is not replaced: it has the last close with a file.
+      // If the state file could not be read, it is not overwritten: it records the last close that was exported.
       if (states.has(name)) await writeState(wanted, { ...state, failing }).catch(() => undefined);
     }
   };

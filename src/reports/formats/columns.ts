@@ -43,7 +43,7 @@ interface ColumnFormat<Value, Row> {
   style?(value: Value, row: Row): CellStyle | undefined;
 }
 
-/** A column of a table for terminals only. */
+/** A column of a table that is printed in a terminal only. */
 export type TableColumn<Row> = {
   [Key in keyof Row & string]: { name: Key; header: string; kind?: ColumnKind } & ColumnFormat<Row[Key], Row>;
 }[keyof Row & string];

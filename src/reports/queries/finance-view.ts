@@ -162,7 +162,7 @@ export function viewPage(
   const order = ORDER.filter((each) => columns.some((column) => column.name === each));
   const positions = order.map((each) => columns.findIndex((column) => column.name === each));
   if (after !== null && !isPlaceOf(after, order)) throw new AppError('bad_cursor', NO_PLACE, { hint: NO_PLACE_HINT });
-  // Rows with the values of the place come again, and are skipped by their number.
+  // The query returns the rows with the values of the place again: as many as were read before are skipped.
   const skipped = after === null ? 0 : after.repeated + 1;
   const found: (readonly SheetValue[])[] = [];
   for (const part of partsOf(connection, view, { filters, selection, order, after, limit })) {
@@ -198,7 +198,10 @@ interface QueryPart {
   values: (string | number | bigint)[];
 }
 
-/** Yields conditions that select the rows from a place on, in order: one for each month of a workspace if possible. */
+/**
+ * Splits the query for the rows from a place on, and yields the SQL conditions of the parts in order: if possible, one
+ * part for each month of a workspace.
+ */
 function* partsOf(
   connection: LedgerDb,
   view: string,

@@ -104,7 +104,7 @@ export function usagePage(
   return rows;
 }
 
-/** Returns the rows of one tenant after a place. */
+/** Returns the rows of one tenant that follow the place of the last row read. */
 function tenantRows(
   connection: LedgerDb,
   { workspaceId, tenantId, period }: UsageFilters,

@@ -310,8 +310,8 @@ interface Segment {
 }
 
 /**
- * More than the largest position. The sort key hash * 2^25 + position combines a hash of 28 bits and a position; a
- * double represents it exactly.
+ * Positions in a listing are below this limit. The sort key hash * 2^25 + position combines a hash of 28 bits and a
+ * position; a double represents it exactly.
  */
 const POSITIONS = 2 ** 25;
 

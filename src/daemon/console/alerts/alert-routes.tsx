@@ -50,7 +50,7 @@ export function addAlertPage(app: FastifyInstance, pages: ConsolePages): void {
     const upTo = (fields.get('up_to') ?? '').replaceAll(/[,\s]/g, '');
     const up_to = /^\d+$/.test(upTo) ? BigInt(upTo) : upTo;
     const { notes } = await run(addPlan, { alert_id, up_to, until, reason });
-    return ['Planned: growth is recorded and not sent.', ...notes].join(' ');
+    return ['Growth is planned: alerts about it are recorded and not sent.', ...notes].join(' ');
   });
   addForm('unsilence', endOf);
   addForm('feedback', async ({ run, fields }, alert_id) => {

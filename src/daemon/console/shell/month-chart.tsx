@@ -5,7 +5,7 @@ import { compactNumber } from './formats.ts';
 export interface MonthChartData {
   /** The number of days of the month. */
   days: number;
-  /** Names of the two series. */
+  /** The names of the series `current` and `previous`. */
   currentName: string;
   previousName: string;
   /** Credits by the end of each day; null for a day without a reading. The last one may be in the middle of its day. */
