@@ -15,7 +15,7 @@ interface ChildLabels {
 export interface ChildJob extends ChildLabels {
   /** The script to run; it has to call `runParentJob`. */
   file: URL;
-  /** Sent over IPC, because every user of the machine can read command lines. */
+  /** What the child is asked to do. It is sent over IPC, because every user of the machine can read command lines. */
   job: object;
   stopping: AbortSignal;
 }
@@ -79,7 +79,7 @@ export async function waitForResult<Done extends object>(
     const message = `could not start the process that ${does}: ${cause.message}`;
     throw new AppError(crashed, message, { cause, retryable: true });
   });
-  // A message in transit arrives before the channel closes.
+  // A message that the child has sent arrives before the channel closes, so the channel's end is awaited.
   if (child.connected) await new Promise<void>((resolve) => child.once('disconnect', resolve));
   return resultOf(answer as ChildResult<Done> | null, `the process that ${does} ended with ${end}`, crashed);
 }

@@ -31,7 +31,7 @@ import {
  * All waits together stay below pm2's kill_timeout: the two groups of parts get two seconds each.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
-/** Time that a stop then gives deliveries. The next daemon repeats those that no receiver answered. */
+/** Time that a stop then gives running deliveries. The next daemon repeats a delivery that no receiver has answered. */
 const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
 export interface DaemonOverrides {
@@ -55,9 +55,9 @@ export interface Daemon {
 
 /** The stages of a stop, in order: parts that accept work, running work, parts that running work uses. */
 interface Shutdown {
-  /** Stopped first, at the same time. */
+  /** Parts that accept work. They are stopped first, all at the same time. */
   intake: Stoppable[];
-  /** Released last, the latest first. */
+  /** What running work uses. It is released last, in reverse order of its creation. */
   rest: Releasers;
 }
 
@@ -145,7 +145,7 @@ async function startParts(
 
   // 4. Pages, deliveries, and the workers of the queue.
   if (config.http.port !== 0) {
-    // Loaded on demand: the pages take longer to load than everything that other commands need.
+    // Loaded here, because the code of the pages takes longer to load than everything that other commands need.
     const { startDaemonHttp } = await import('./http/server.ts');
     const exportStatuses = () => files.part?.exportStatuses() ?? [];
     const http = await startDaemonHttp(context, { probe, queue, exportStatuses });

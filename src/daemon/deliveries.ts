@@ -10,7 +10,7 @@ import type { Context } from '../wiring/context.ts';
 const OUTBOX_INTERVAL_MS = 30_000;
 /** Messages that are sent to one channel at the same time. */
 const MAX_CONCURRENT_PER_CHANNEL = 4;
-/** Due messages read per channel; the next ones are read once these have been tried. */
+/** The most due messages that are read per channel at a time. The next ones are read when these have been tried. */
 const MAX_DUE_PER_CHANNEL = 1000;
 /** Minimum delay before the outbox is read again, so that many simultaneous events cause one read. */
 const MIN_OUTBOX_DELAY_MS = 100;
@@ -54,7 +54,7 @@ export class Deliveries {
     });
   }
 
-  /** Starts to send due notifications; resolves once their sending has started. Never rejects. */
+  /** Starts to send due notifications. Resolves when sending has started, and never rejects. */
   sendDue(): Promise<void> {
     return this.#task.rerun();
   }

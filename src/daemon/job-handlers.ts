@@ -17,7 +17,7 @@ export interface SyncHooks {
 
 /** Retry delay after a failure that the ledger does not record, such as a workspace leased by another run. */
 const UNRECORDED_RETRY_DELAY_MS = 15_000;
-/** Delay before a retired workspace is checked again: it may have been resumed. */
+/** Delay before a retired workspace is checked again, because a person may have resumed the workspace. */
 const RETIRED_RETRY_DELAY_MS = 60 * 60_000;
 /** A failed slot is retried within a day, however rare the slots are. */
 const MAX_RETRY_DELAY_MS = 24 * 60 * 60_000;

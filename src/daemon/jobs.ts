@@ -4,9 +4,9 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 import { ReportedHealth, type ReportedHealthOptions } from './reported-health.ts';
 
 interface DaemonJob {
-  /** Null: a setting has the interval. */
+  /** How often the job runs; null when a setting has the interval. */
   readonly intervalMs: number | null;
-  /** Also runs at the start. */
+  /** True: the job also runs when it is started. */
   readonly atOnce: boolean;
   /** A run is aborted after this time. */
   readonly deadlineMs: number;
@@ -14,7 +14,7 @@ interface DaemonJob {
   readonly alert:
     | ({ readonly cause: Job } & Pick<ReportedHealthOptions, 'compareBy'> & { readonly repeatMs?: number })
     | null;
-  /** The log message for a run that throws. */
+  /** The log message when a run of the job throws. */
   readonly failed: string;
 }
 

@@ -19,7 +19,7 @@ export type OpenQueue = (order: QueueOrder) => Promise<SyncQueue>;
 export function bullmqOpener(context: Context, releasers: Releasers): OpenQueue {
   const { logger } = context;
   const target = openRedis(context, releasers);
-  // The returned function awaits `target` and reports the error.
+  // No handler is needed for the error, because the returned function awaits `target` and throws it.
   target.catch(() => undefined);
   return async ({ ledgerId, concurrency }) =>
     openBullmqQueue({ ledgerId, target: await target, logger, settings: { syncConcurrency: concurrency } });

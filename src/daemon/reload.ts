@@ -72,7 +72,7 @@ export function mergeReload(next: Config, now: Config): { config: Config; needsR
   const needsRestart = Object.entries(RESTART_SETTINGS)
     .filter(([, settingOf]) => !isDeepStrictEqual(settingOf(next), settingOf(now)))
     .map(([name]) => name);
-  // Other paths derive from the ledger's path, so nothing is applied if that changes.
+  // If the ledger's path changes, nothing is applied, because other paths are derived from it.
   if (needsRestart.includes('ledger.path')) return { config: now, needsRestart: ['ledger.path'] };
   const { ledger, redisUrl, workers, logLevel } = now;
   const { host, port } = now.http;

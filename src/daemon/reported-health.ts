@@ -6,7 +6,7 @@ export interface ReportedHealthOptions {
   compareBy: 'state' | 'detail';
   /** An unchanged state is reported again after this time, with 0 at every report; null: never. */
   repeatMs: number | null;
-  /** Raises the alert about the job, or ends it with null. Returns false if it could not be recorded. */
+  /** Raises the alert about the job; null ends the alert. Returns false if this could not be recorded. */
   report(detail: string | null): Promise<boolean>;
 }
 

@@ -8,7 +8,7 @@ import { describeFreeSpace, UnrecordedFault } from './watches/disk-watch.ts';
 import { emergencyNotifier } from './watches/start-watches.ts';
 
 const AGAIN_MS = 10_000;
-/** Below this, neither the ledger nor a private Redis can be written. */
+/** With less free space than this, neither the ledger nor a private Redis can be written. */
 const MIN_FREE_BYTES_AT_START = 1024 ** 2;
 
 /**

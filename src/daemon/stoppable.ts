@@ -2,7 +2,10 @@ export interface Stoppable {
   stop(): Promise<void>;
 }
 
-/** Stops parts at the same time, so that several slow ones take no longer than one. Throws the first error after all have ended. */
+/**
+ * Stops all parts at the same time, so that several slow parts take no longer than the slowest. Throws the first error
+ * after all have ended.
+ */
 export async function stopAll(parts: readonly Stoppable[]): Promise<void> {
   const results = await Promise.allSettled(parts.map((part) => part.stop()));
   const failed = results.find((result) => result.status === 'rejected');

@@ -54,9 +54,9 @@ export function startBackupSchedule({
   const health = healthOf('backup', clock, reportHealth);
   /** ISO time of the last attempted slot or of the newest existing backup, whichever is later. */
   let last = '';
-  /** Monotonic time before which nothing is retried. */
+  /** Monotonic time before which no backup is retried. */
   let restUntilMs = 0;
-  /** Refusals by the place in a row. */
+  /** Number of times in a row that the place refused a right. */
   let refusals = 0;
   /** The new backup after which old ones could not be removed yet; null if there is none. */
   let unrotated: string | null = null;
@@ -94,7 +94,7 @@ export function startBackupSchedule({
     let failure: string | null = null;
     try {
       if (isDue()) {
-        // Avoids copying a large ledger for a place that still refuses it.
+        // Tested first, so that a large ledger is not copied for a place that still refuses the backup.
         if (refusals > 0 && unrotated === null) await place.requireWritable(stopping);
         const newest = selectNewestBackup(await place.names(stopping), nowMs);
         last = [last, (newest && backupTimeOf(newest)) ?? ''].sort().at(-1) ?? '';
@@ -137,7 +137,7 @@ interface BackupPlace {
   addressOf(name: string): string;
   names(signal: AbortSignal): Promise<string[]>;
   remove(names: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Writes a small object; throws the refusal if there is one. */
+  /** Tests the place by writing a small object; throws if the place refuses. */
   requireWritable(signal: AbortSignal): Promise<void>;
 }
 

@@ -7,12 +7,12 @@ import type { Context } from '../../wiring/context.ts';
 import { runInChild } from '../child-process.ts';
 import type { DoctorJob } from './doctor-job.ts';
 
-/** A service, a receiver or a folder that does not answer in this time ends the examination. */
+/** The examination is ended if it takes longer than this, for example because a service or folder does not answer. */
 const MAX_SECONDS = 60;
 
 /** The result of an examination. */
 export interface Examination {
-  /** The worst first. */
+  /** The results of the checks, the worst first. */
   findings: readonly DoctorFinding[];
   atMs: number;
 }

@@ -22,7 +22,9 @@ export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'
   path: string;
   /** The bucket to upload to; null: the file stays at `path`. */
   to: S3Place | null;
-  /** The workspaces of a FOCUS file. The rows of a view can be filtered by the first of them only. */
+  /**
+   * The workspaces whose rows a FOCUS file contains. The rows of a view can be filtered by the first workspace only.
+   */
   workspaceIds: readonly string[];
   /** True: a view with a workspace column contains only rows of `workspaceIds`. */
   onlyThese: boolean;
@@ -48,7 +50,7 @@ async function writeExportFile(job: ExportJob, signal: AbortSignal): Promise<{ r
 async function writeRows(job: ExportJob): Promise<number> {
   const { connection, close } = openReader(job.ledgerPath);
   try {
-    // One transaction, so that all rows come from one snapshot.
+    // Uses one transaction, so that all rows come from one snapshot.
     connection.exec('BEGIN');
     const given = sheetOfJob(connection, job);
     let count = 0;

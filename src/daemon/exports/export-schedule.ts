@@ -25,7 +25,7 @@ import type { ExportJob } from './export-process.ts';
 
 const EXPORT_RETRY_DELAY_MS = 5 * 60_000;
 
-/** Interval at which the folders are checked for the metrics, also while no export is due. */
+/** Interval at which the folders are read for the metrics, even while no export is due. */
 const STATUS_INTERVAL_MS = 5 * MINUTE_MS;
 
 const FAILED = 'export failed, it will be retried';
@@ -88,7 +88,7 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
         states.set(name, state);
       }
       for (const due of listDue(wanted, state, { ids, closesAfter, nowMs: clock.now() })) {
-        // Creates the folder, so that an unwritable one fails before the export is computed.
+        // Creates the folder first, so that a folder that cannot be written fails before the export is computed.
         await writeState(wanted, state);
         if (stopping.aborted) return;
         await writeExport({ ...options, folders }, wanted, due, stopping);
@@ -220,7 +220,7 @@ function listDue(wanted: ExportConfig, state: ExportState, { ids, closesAfter, n
   const closes = closesAfter(state.eventSeq ?? 0).filter(
     (close) => (workspaceId ?? close.workspaceId) === close.workspaceId,
   );
-  // Rotation would delete older ones immediately.
+  // Older closes are skipped, because rotation would delete their files immediately.
   return closes.slice(-keep).map(({ eventSeq, period: closed, workspaceId: of }) => ({
     occasion: { period: closed, eventSeq },
     period: closed,

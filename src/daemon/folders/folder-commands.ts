@@ -19,7 +19,7 @@ export const FOLDER_COMMANDS = {
   removeFiles(folder: string, names: readonly string[]): void {
     for (const name of names) rmSync(join(folder, name));
   },
-  /** Removes the unfinished files that a killed process left of a backup with this name. */
+  /** Removes the unfinished files of a backup with this name that a killed process left behind. */
   removeUnfinishedBackup(folder: string, name: string): void {
     removeAbandonedFolders(backupFolderPrefix(join(folder, name)));
   },
@@ -41,7 +41,9 @@ export function listNames(folder: string): string[] {
   }
 }
 
-/** Removes what killed processes left of any backup, except of one in progress. */
+/**
+ * Removes the unfinished files of all backups that killed processes left behind. Keeps those of a backup in progress.
+ */
 export function removeUnfinishedBackups(folder: string): void {
   for (const name of listNames(folder)) {
     const prefix = unfinishedBackupPrefix(name);

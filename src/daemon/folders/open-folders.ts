@@ -7,10 +7,12 @@ import { formatDuration } from '../../core/text/words.ts';
 import type { FOLDER_COMMANDS } from './folder-commands.ts';
 import type { FolderRequest } from './folder-process.ts';
 
-/** A local disk answers within milliseconds, a share that is mounted again within seconds. */
+/**
+ * How long a folder may take to answer. A local disk takes milliseconds, a network share that is mounted again seconds.
+ */
 const FOLDER_DEADLINE_MS = 30 * SECOND_MS;
 
-/** Time that commands have after a stop, less than the stop waits for a job. */
+/** Time that running commands have after a stop. It is less than a stop waits for a job. */
 const STOP_GRACE_MS = 1_000;
 
 type FolderCommands = typeof FOLDER_COMMANDS;
@@ -24,11 +26,11 @@ export type Folders = {
   ) => Promise<Awaited<ReturnType<FolderCommands[Name]>>>;
 } & {
   /**
-   * Gives commands one more second after `signal` aborts. The process must not outlive the daemon: one that waits for a
-   * mount does not notice its end.
+   * Gives commands one more second after `signal` aborts. The process must not outlive the daemon: a process that waits
+   * for a mount does not notice that the daemon has exited.
    */
   endWith(signal: AbortSignal): void;
-  /** Ends the process; what it was asked for is rejected. */
+  /** Ends the process and rejects its pending commands. */
   close(): void;
 };
 

@@ -10,7 +10,7 @@ const FILL_RATE_SPANS = 18;
 const MIN_SPANS_FOR_FILL_RATE = 6;
 const MIN_FREE_BYTES_FOR_ALERT = 500 * 1024 ** 2;
 const MIN_HOURS_UNTIL_FULL = 24;
-/** A reported shortage ends only when the limits are exceeded by this factor. */
+/** A reported shortage of space ends only when free space exceeds the limits by this factor. */
 const RECOVERY_FACTOR = 1.25;
 
 /** Sends emergency notifications, which do not go through the ledger. */
@@ -22,11 +22,11 @@ export interface EmergencyNotifier {
 
 export interface DiskWatchOptions extends EmergencyNotifier, JobDeps {
   freeBytes(): number;
-  /** The disk fault of the last write; null if that succeeded. */
+  /** The disk fault of the ledger's last write; null if the write succeeded. */
   writeFault(): string | null;
-  /** Raises the alert, or ends it with `detail` null; returns false if the ledger cannot be written. */
+  /** Raises the alert or, if `detail` is null, ends it. Returns false if the ledger cannot be written. */
   reportHealth(detail: string | null, alreadySent: readonly EmergencyMessage[]): Promise<boolean>;
-  /** A fault that emergency notifications reported before the daemon started. */
+  /** A disk fault that emergency notifications reported before the daemon started. */
   unrecorded?: UnrecordedFault | null;
 }
 

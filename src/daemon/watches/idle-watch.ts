@@ -10,7 +10,10 @@ export interface IdleWatchOptions extends JobDeps {
   processorMs?: () => number;
 }
 
-/** Collects garbage once when the process becomes idle: V8 alone would keep the memory of the last runs until the next work. */
+/**
+ * Collects garbage once when the process becomes idle. Otherwise V8 keeps the memory of the last runs until there is
+ * new work.
+ */
 export function startIdleWatch({ collect, processorMs = processCpuMs, clock, logger }: IdleWatchOptions): PeriodicTask {
   let beforeMs = processorMs();
   let isAtRest = false;

@@ -21,7 +21,10 @@ import type { Writer } from '../../writer/writer.ts';
 import { healthOf, startJob } from '../jobs.ts';
 import type { ReportedHealth } from '../reported-health.ts';
 
-/** Held entries are retried less often than new entries are sent: tenants rarely get a new name. */
+/**
+ * The interval between retries of held entries. It is longer than that for new entries, because tenants rarely get a
+ * new name.
+ */
 const HELD_RETRY_INTERVAL_MS = 15_000;
 const COMPARE_INTERVAL_MS = 24 * 3_600_000;
 /**
@@ -74,7 +77,7 @@ interface OutletWatchOptions {
   writer(): Promise<Writer>;
   clock: Clock;
   logger: Logger;
-  /** Raises the alert about the outlet; null ends it. */
+  /** Raises the alert about the outlet; null ends the alert. */
   reportHealth(detail: string | null): Promise<void>;
 }
 
@@ -148,12 +151,12 @@ class OutletWatch {
       } while (report.more && !signal.aborted);
     } catch (error) {
       if (signal.aborted) {
-        // After a deadline, the next pass takes up what remains.
+        // After a deadline, the next pass sends the remaining entries.
         this.#hasWork = true;
         return;
       }
       const { code, message } = summarizeError(error);
-      // Another process is sending to this outlet: the next pass takes up what remains.
+      // Another process is sending to this outlet, so the next pass sends the remaining entries.
       if (code === 'outlet_moved') this.#hasWork = true;
       else this.#applyReport({ taken: 0, more: false, fault: { answer: message, afterMs: null }, paused: null });
     }
@@ -181,7 +184,7 @@ class OutletWatch {
     this.#hasWork = true;
   }
 
-  /** Records events that the receiver refused after accepting them as exceptions. */
+  /** Records as exceptions the events that the receiver refused after it had accepted them. */
   async #readLateRefusals(signal: AbortSignal): Promise<void> {
     const { outlet, connection, clock, receiver, logger } = this.#options;
     const row = readOutlet(connection, outlet.name);

@@ -12,7 +12,7 @@ import type { ReportedHealth } from '../reported-health.ts';
 const PUBLISH_RETRY = { baseMs: 2_000, maxMs: 5 * 60_000 };
 
 export interface PublishHealth {
-  /** The last chain link that Postgres holds; null before its first answer. */
+  /** The last link of the chain that Postgres has; null before the server's first answer. */
   position: number | null;
   lagLinks: number;
   lagSeconds: number;
@@ -45,7 +45,7 @@ export class PublishWatch {
   #failedAfterMs = 0;
   #position: number | null = null;
   #fault: PublishHealth['fault'] = null;
-  /** The fault with its remedy. */
+  /** The last fault of publishing, with its remedy. */
   #reason = '';
   readonly #health: ReportedHealth;
   /** Aborts the current attempt on stop or at its deadline. */
@@ -69,7 +69,7 @@ export class PublishWatch {
   /** Raises or ends the alert if its condition has changed. */
   async reportHealth(): Promise<void> {
     const { stale, position } = this.health();
-    // Before the first answer of Postgres, the alert of a previous daemon stays as it is.
+    // Before the first answer of Postgres, an alert that a previous daemon raised stays unchanged.
     if (!stale && position === null) return;
     const minutes = Math.round(this.#failedAfterMs / 60_000);
     await this.#health.report(stale ? `nothing published for ${counted(minutes, 'minute')}: ${this.#reason}` : null);
@@ -125,7 +125,7 @@ export class PublishWatch {
       this.#failures += 1;
       const { code, message, hint } = summarizeError(error);
       const reason = withRemedy({ message, hint });
-      // Compares the message, too: the missing right may differ under the same code.
+      // Compares the message, too, because the same code may stand for another missing permission.
       const isNew = (this.#fault?.code !== code || this.#reason !== reason) && !this.#stopping.signal.aborted;
       this.#reason = reason;
       if (isNew) logger.error({ code, reason: message, hint }, 'could not publish the ledger');

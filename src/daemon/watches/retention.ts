@@ -3,7 +3,7 @@ import type { PeriodicTask } from '../../core/periodic-task.ts';
 import type { PruneResult } from '../../writer/commands.ts';
 import { type JobDeps, startJob } from '../jobs.ts';
 
-/** Maximum transactions per run, each a few milliseconds long; the rest waits for the next run. */
+/** The most transactions per run, each a few milliseconds long. The remaining records are pruned in the next run. */
 const MAX_PRUNE_STEPS_PER_RUN = 40;
 
 export interface RetentionOptions extends JobDeps {

@@ -128,7 +128,7 @@ function healthReporter(
   };
 }
 
-/** Starts publishing to Postgres; null without `publish:`. The Postgres client is loaded only when needed. */
+/** Starts publishing to Postgres; null without `publish:`. Without it, the Postgres client is not loaded. */
 export async function startPublishing(context: Context, wakeDeliveries: () => void): Promise<PublishWatch | null> {
   const { clock, logger } = context;
   const { publish: target, ledger } = context.config;
@@ -148,7 +148,7 @@ export async function startPublishing(context: Context, wakeDeliveries: () => vo
   });
 }
 
-/** Starts forwarding to the outlets; null without any, so that their code is loaded only when needed. */
+/** Starts forwarding to the outlets; null when no outlet is configured, so that the code of outlets is not loaded. */
 export async function startForwarding(context: Context, wakeDeliveries: () => void): Promise<Stoppable | null> {
   if (context.config.outlets.length === 0) return null;
   return (await import('./outlet-watch.ts')).startOutlets(context, wakeDeliveries);

@@ -12,8 +12,8 @@ interface WalWatchOptions extends JobDeps {
 }
 
 /**
- * Truncates a large write-ahead log. SQLite truncates it only at a commit, and none may follow after a long reader has
- * closed.
+ * Truncates a large write-ahead log. SQLite itself truncates the log only at a commit, and there may be no commit after
+ * a long read has ended.
  */
 export function startWalWatch({ ledgerPath, checkpoint, clock, logger }: WalWatchOptions): PeriodicTask {
   return startJob('checkpoint', { clock, logger }, async () => {
