@@ -6,7 +6,10 @@ import { AppError, type PackedError, packError, unpackError } from '../core/erro
 /** The final message of a child process: its result, or its error. */
 export type ChildResult<Done extends object> = Done | { error: PackedError };
 
-/** Words for errors of a child: the code for one that ends without a result, and a verb phrase such as "makes the backup". */
+/**
+ * Parts of the errors about a child process. `crashed` is the error code if the child ends without a result; `does` is
+ * a verb phrase for the child's job, such as "makes the backup".
+ */
 interface ChildLabels {
   crashed: string;
   does: string;
@@ -20,12 +23,15 @@ export interface ChildJob extends ChildLabels {
   stopping: AbortSignal;
 }
 
-/** Time that a killed child has to end. One that waits for a mount that hangs ends only when the mount answers. */
+/**
+ * How long to wait for a killed child to end. A child that waits for a mount that hangs ends only when the mount
+ * answers.
+ */
 const KILL_WAIT_MS = 1_000;
 
 /**
- * Runs a job in a child process and returns its result. An abort of `stopping` kills the child and rejects, after a
- * second also if the child has not ended.
+ * Runs a job in a child process and returns its result. When `stopping` aborts, the child is killed. The promise
+ * rejects when the child has ended, at the latest after a second.
  */
 export async function runInChild<Done extends object>({ file, job, stopping, ...words }: ChildJob): Promise<Done> {
   const child = fork(file, [], { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -64,8 +70,8 @@ export async function runParentJob<Job, Done extends object>(
 }
 
 /**
- * Waits until a child process ends and returns its result. Throws the error that the child sent, or one with the code
- * `crashed` if the child could not be started or ended without a message.
+ * Waits until a child process ends and returns its result. Throws the error that the child sent. Throws an error with
+ * the code `crashed` if the child could not be started, or if it ended without a message.
  */
 export async function waitForResult<Done extends object>(
   child: ChildProcess,
@@ -79,7 +85,7 @@ export async function waitForResult<Done extends object>(
     const message = `could not start the process that ${does}: ${cause.message}`;
     throw new AppError(crashed, message, { cause, retryable: true });
   });
-  // A message that the child has sent arrives before the channel closes, so the channel's end is awaited.
+  // The child may have sent a message that has not arrived yet. The message arrives before the channel closes.
   if (child.connected) await new Promise<void>((resolve) => child.once('disconnect', resolve));
   return resultOf(answer as ChildResult<Done> | null, `the process that ${does} ended with ${end}`, crashed);
 }

@@ -3,8 +3,8 @@ import { cardsInConfig, compareCardsWithForce } from '../ledger/journal/charges/
 import type { Context } from '../wiring/context.ts';
 
 /**
- * Activates the configured rate cards if they differ from the active ones. If the cards are ambiguous, the active ones
- * stay and usage is still recorded.
+ * Activates the configured rate cards if they differ from the active ones. If the configured cards are ambiguous, the
+ * previous cards stay active, and usage is still recorded.
  */
 export async function applyConfiguredRates(context: Context): Promise<void> {
   const { config, clock, logger } = context;

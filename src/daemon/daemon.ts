@@ -27,8 +27,9 @@ import {
 } from './watches/start-watches.ts';
 
 /**
- * Time that a stop gives running jobs before it aborts them. An aborted run applies nothing; the next daemon repeats it.
- * All waits together stay below pm2's kill_timeout: the two groups of parts get two seconds each.
+ * Time that a stop gives running jobs before it aborts them. An aborted run applies nothing; the next daemon repeats
+ * it. All waits of a stop together must be shorter than pm2's kill_timeout, which leaves `intake` and `rest` two
+ * seconds each.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
 /** Time that a stop then gives running deliveries. The next daemon repeats a delivery that no receiver has answered. */
@@ -36,7 +37,7 @@ const DELIVERIES_TIMES = { graceMs: 1_000, deadlineMs: 2_000 };
 
 export interface DaemonOverrides {
   openQueue?: OpenQueue;
-  /** Timer for cron expressions; false: the scheduler only polls for due slots. */
+  /** The timer for cron expressions; false if the scheduler only polls for due slots. */
   ticks?: StartTicks | false;
   freeBytes?: () => number;
   /** A disk fault that delayed the start and was reported by emergency notifications, without the ledger. */
@@ -48,7 +49,7 @@ export interface Daemon {
   readonly probe: HealthProbe;
   /** Applies another configuration; running syncs continue. Must not be called while another reload runs. */
   reload(config: Config): Promise<void>;
-  /** Sends due notifications soon. */
+  /** Makes the daemon send due notifications soon. */
   wakeDeliveries(): void;
   stop(): Promise<void>;
 }
@@ -176,7 +177,10 @@ async function startParts(
   return { queue, probe, deliveries, reload, wakeDeliveries };
 }
 
-/** Logs whether the daemon is ready. While Redis refuses commands, it sends notifications and serves pages but is not ready. */
+/**
+ * Logs whether the daemon is ready. While Redis refuses commands, the daemon sends notifications and serves pages, but
+ * is not ready.
+ */
 function logStarted({ config, logger, version }: Context, queue: SyncQueue): void {
   const fields = { version, workspaces: config.workspaces.length, ledger: config.ledger.path };
   const { redisFault } = queue;

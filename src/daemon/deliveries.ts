@@ -15,7 +15,7 @@ const MAX_DUE_PER_CHANNEL = 1000;
 /** Minimum delay before the outbox is read again, so that many simultaneous events cause one read. */
 const MIN_OUTBOX_DELAY_MS = 100;
 
-/** A repeated log line is written at most once in this time, with the number of omitted ones. */
+/** A repeated log line is written at most once in this time, with the number of omitted repetitions. */
 const REPEATED_LINE_INTERVAL_MS = 60_000;
 
 export type Outbox = Pick<Context, 'compose' | 'dueDeliveries' | 'untilNextDueMs' | 'deliver' | 'clock' | 'logger'>;
@@ -27,8 +27,9 @@ interface Lane {
 }
 
 /**
- * Sends due notifications: at the start, on request, when the next one becomes due, and every 30 seconds. The outbox is in
- * the ledger, so a crash loses none. Each channel has its own slots: a receiver that hangs does not delay the others.
+ * Sends due notifications: at the start, on request, when the next one becomes due, and every 30 seconds. The outbox is
+ * in the ledger, so a crash loses no notification. Each channel has its own limit of concurrent attempts, so a receiver
+ * that hangs does not delay other channels.
  */
 export class Deliveries {
   readonly #outbox: Outbox;
@@ -60,8 +61,8 @@ export class Deliveries {
   }
 
   /**
-   * Starts no further attempts, and after `graceMs` aborts running ones without counting them. Resolves when all have ended,
-   * at the latest after `deadlineMs`.
+   * Starts no further attempts. After `graceMs`, aborts the running attempts, which do not count as failures. Resolves
+   * when all attempts have ended, at the latest after `deadlineMs`.
    */
   async stop({ graceMs, deadlineMs }: { graceMs: number; deadlineMs: number }): Promise<void> {
     const { clock } = this.#outbox;
@@ -98,7 +99,8 @@ export class Deliveries {
       const ended = this.#attempt(lane, notificationId).then((isHandled) => {
         lane.inFlight.delete(notificationId);
         this.#fill(lane);
-        // The channel may have more due messages than were read, and its failure may be an alert for other channels.
+        // Read the outbox again: this channel may have more due messages than were read, and a failure of this channel
+        // may have raised an alert that other channels have to send.
         if (isHandled && lane.due.length === 0) this.#sendDueIn(0);
       });
       lane.inFlight.set(notificationId, ended);
@@ -112,7 +114,7 @@ export class Deliveries {
       const { state } = outcome;
       if (state === 'pending') {
         const { channel } = lane;
-        // A channel that refuses one message refuses the others for the same reason.
+        // A channel that refuses one message refuses its other messages for the same reason, so one log line is enough.
         this.#repeats(`${channel} ${outcome.reason}`, (leftOut) => {
           const more = leftOut === 0 ? {} : { leftOut };
           logger.warn(

@@ -76,8 +76,9 @@ export function createSyncHandler(
 }
 
 /**
- * Returns the slot that a job should run: the latest one if the job has waited past the next, so that missed slots are
- * done once; also the latest one if the job's slot lies in the future because the clock was set back.
+ * Returns the slot that a job should run. That is the job's own slot, or the latest slot in two cases: a later slot has
+ * begun while the job waited, so that one run replaces all missed slots; or the job's slot is in the future because the
+ * clock was set back.
  */
 function latestOf(slot: string, schedule: CronSchedule, nowMs: number): string {
   const latestMs = latestTime(schedule, nowMs);
@@ -102,7 +103,10 @@ export class QueuedJobs {
     this.#sinceMs.delete(workspaceId);
   }
 
-  /** Returns the enqueue time of the waiting job; null if none waits. `lastAttemptAtMs` comes from the ledger. */
+  /**
+   * Returns when the workspace's waiting job was enqueued; null if no job waits. `lastAttemptAtMs` is the time of the
+   * last attempt in the ledger.
+   */
   since(workspaceId: string, lastAttemptAtMs: number | null): number | null {
     const sinceMs = this.#sinceMs.get(workspaceId);
     if (sinceMs === undefined || isStillQueued(sinceMs, lastAttemptAtMs, this.#clock.now())) return sinceMs ?? null;

@@ -4,13 +4,16 @@ import { type PeriodicTask, type PeriodicTaskOptions, startPeriodicTask } from '
 import { ReportedHealth, type ReportedHealthOptions } from './reported-health.ts';
 
 interface DaemonJob {
-  /** How often the job runs; null when a setting has the interval. */
+  /** How often the job runs; null if the interval is a setting. */
   readonly intervalMs: number | null;
-  /** True: the job also runs when it is started. */
+  /** True if the job also runs immediately when it is started. */
   readonly atOnce: boolean;
   /** A run is aborted after this time. */
   readonly deadlineMs: number;
-  /** The cause of the alert that is open while the job fails, and when the alert is reported again; null: it has none. */
+  /**
+   * The cause of the alert that is open while the job fails, and when the alert is reported again; null if the job has
+   * no alert.
+   */
   readonly alert:
     | ({ readonly cause: Job } & Pick<ReportedHealthOptions, 'compareBy'> & { readonly repeatMs?: number })
     | null;
@@ -19,8 +22,8 @@ interface DaemonJob {
 }
 
 /**
- * Every recurring job of the daemon. `startJob` gives each a deadline, a bounded stop and one report for each change of
- * its health. What a job does is in the file of its name.
+ * Every recurring job of the daemon. `startJob` runs a job with its deadline, and `healthOf` reports each change of a
+ * job's health once. The work of a job is in the file that calls `startJob`.
  */
 export const JOBS = {
   disk: {
@@ -34,7 +37,7 @@ export const JOBS = {
     intervalMs: MINUTE_MS,
     atOnce: true,
     deadlineMs: 5 * MINUTE_MS,
-    // Repeated: a command on a machine with another clock may have changed the alert.
+    // The alert is reported repeatedly, because a command on a machine with another clock may have changed it.
     alert: { cause: 'clock', compareBy: 'state', repeatMs: 10 * MINUTE_MS },
     failed: 'could not check for times in the future',
   },
@@ -56,7 +59,7 @@ export const JOBS = {
     intervalMs: 15 * SECOND_MS,
     atOnce: true,
     deadlineMs: 6 * HOUR_MS,
-    // Every attempt is reported: attempts are rare, and each brings the alert of the ledger up to date.
+    // Every attempt is reported, because attempts are rare, and each report updates the alert in the ledger.
     alert: { cause: 'backup', compareBy: 'detail', repeatMs: 0 },
     failed: 'backup failed',
   },
@@ -124,7 +127,7 @@ type JobWithSetting = { [Name in JobName]: (typeof JOBS)[Name]['intervalMs'] ext
 
 export type JobDeps = Pick<PeriodicTaskOptions, 'clock' | 'logger'>;
 
-/** Starts a job with the interval of the table. */
+/** Starts a job with the interval that `JOBS` has for it. */
 export function startJob(
   name: Exclude<JobName, JobWithSetting>,
   deps: JobDeps,
@@ -145,8 +148,8 @@ export function startWithInterval(
 }
 
 /**
- * Returns the health of a job, which reports each change with `report`. A `report` that returns false has recorded
- * nothing, and is called again with the next health.
+ * Returns an object that calls `report` for each change of a job's health. If `report` returns false, nothing was
+ * recorded, and `report` is called again with the next health.
  */
 export function healthOf(
   name: JobWithAlert,

@@ -5,14 +5,17 @@ import type { SyncQueue } from '../queue/sync-queue.ts';
 import type { Context } from '../wiring/context.ts';
 import type { SyncHooks } from './job-handlers.ts';
 
-/** Enqueues a run that somebody asked for. A workspace has one waiting or running job at most. */
+/**
+ * Returns a function that enqueues a run which a person requested. A workspace has at most one waiting or running job;
+ * the result is `exists` if it has one already.
+ */
 export function enqueueManualRun(
   queue: SyncQueue,
 ): (workspaceId: string, nowMs: number) => Promise<'added' | 'exists'> {
   return (workspaceId, nowMs) => queue.addSync({ workspaceId, kind: 'manual', slot: isoTime(nowMs), attempt: 1 });
 }
 
-/** Returns a handler that carries out manual runs itself and passes all others to `handleSlot`. */
+/** Returns a handler that carries out manual runs itself and passes all other jobs to `handleSlot`. */
 export function withManualRuns(
   context: Context,
   { onStart, wakeDeliveries }: Pick<SyncHooks, 'onStart' | 'wakeDeliveries'>,

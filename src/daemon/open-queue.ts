@@ -13,13 +13,13 @@ export interface QueueOrder {
 export type OpenQueue = (order: QueueOrder) => Promise<SyncQueue>;
 
 /**
- * Returns a function that opens BullMQ on the configured Redis, or on a private one that runs until its releaser is called.
- * The private one starts immediately, in parallel with opening the ledger.
+ * Returns a function that opens BullMQ on the configured Redis, or on a private Redis, which runs until its releaser is
+ * called. The private Redis starts immediately, while the ledger is being opened.
  */
 export function bullmqOpener(context: Context, releasers: Releasers): OpenQueue {
   const { logger } = context;
   const target = openRedis(context, releasers);
-  // No handler is needed for the error, because the returned function awaits `target` and throws it.
+  // Prevents an unhandled rejection. The returned function awaits `target` and throws its error.
   target.catch(() => undefined);
   return async ({ ledgerId, concurrency }) =>
     openBullmqQueue({ ledgerId, target: await target, logger, settings: { syncConcurrency: concurrency } });

@@ -15,8 +15,9 @@ export interface ReloadOptions {
 }
 
 /**
- * Returns a function that reloads the configuration. A valid one is applied, except for settings that need a restart. An
- * invalid one is rejected as a whole: the previous one stays active, and `status` and an alert report the mistakes.
+ * Returns a function that reloads the configuration. A valid configuration is applied, except for settings that need a
+ * restart. An invalid configuration is rejected as a whole: the previous configuration stays active, and `status` and
+ * an alert report the mistakes.
  */
 export function createReload({ context, daemon, load, lock }: ReloadOptions): OneAtATime<void> {
   const { logger, clock } = context;

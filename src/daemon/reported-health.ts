@@ -2,17 +2,20 @@ import type { Clock } from '../core/clock.ts';
 
 export interface ReportedHealthOptions {
   clock: Pick<Clock, 'monotonic'>;
-  /** `state`: only failing and healthy differ; `detail`: another description is reported, too. */
+  /**
+   * `state`: a change is reported only between failing and healthy; `detail`: another description of the failure is
+   * reported, too.
+   */
   compareBy: 'state' | 'detail';
-  /** An unchanged state is reported again after this time, with 0 at every report; null: never. */
+  /** An unchanged health is reported again after this time; 0: each time that it is determined; null: never. */
   repeatMs: number | null;
   /** Raises the alert about the job; null ends the alert. Returns false if this could not be recorded. */
   report(detail: string | null): Promise<boolean>;
 }
 
 /**
- * The health of a job as last reported. Reports each change once. The first health is reported in any case, because a
- * previous daemon may have left the alert open. A report that fails is repeated with the next health.
+ * Reports each change of a job's health once. The first health is always reported, because a previous daemon may have
+ * left the alert open. A report that fails is repeated with the next health.
  */
 export class ReportedHealth {
   readonly #options: ReportedHealthOptions;
@@ -23,7 +26,7 @@ export class ReportedHealth {
     this.#options = options;
   }
 
-  /** Whether the alert is open; null until the first report. */
+  /** True if the alert is open; null before the first report. */
   get isFailing(): boolean | null {
     return this.#reported === undefined ? null : this.#reported !== null;
   }
@@ -32,7 +35,7 @@ export class ReportedHealth {
     return this.#options.compareBy === 'detail' ? detail !== this.#reported : (detail !== null) !== this.isFailing;
   }
 
-  /** Reports the health if it has changed. Returns false if it could not be recorded. */
+  /** Reports the health if it has changed or has to be repeated. Returns false if the report could not be recorded. */
   async report(detail: string | null): Promise<boolean> {
     const { clock, repeatMs, report } = this.#options;
     const isRepeated = repeatMs !== null && clock.monotonic() - this.#reportedMs >= repeatMs;
@@ -42,7 +45,7 @@ export class ReportedHealth {
     return isRecorded;
   }
 
-  /** Remembers a health that was reported in another way. */
+  /** Remembers a health that was reported without calling `report`. */
   note(detail: string | null): void {
     this.#reported = detail;
     this.#reportedMs = this.#options.clock.monotonic();

@@ -12,7 +12,7 @@ const AGAIN_MS = 10_000;
 const MIN_FREE_BYTES_AT_START = 1024 ** 2;
 
 /**
- * Starts the daemon once the ledger's disk has room. Until then it retries every ten seconds and sends one emergency
+ * Starts the daemon once the ledger's disk has room. Until then, tries again every ten seconds and sends one emergency
  * notification per channel. Returns null if `signal` is aborted first.
  */
 export async function startWhenDiskHasRoom(context: Context, signal: AbortSignal): Promise<Daemon | null> {

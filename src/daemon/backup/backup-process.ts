@@ -7,7 +7,7 @@ import { runParentJob } from '../child-process.ts';
 
 export interface BackupJob {
   ledgerPath: string;
-  /** The file to write; with `to`, the backup is only built in its folder and then uploaded. */
+  /** The file to write. If `to` is not null, the backup is built in the folder of this file and then uploaded. */
   target: string;
   to: S3Place | null;
 }

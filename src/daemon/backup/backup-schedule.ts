@@ -31,15 +31,15 @@ export interface BackupScheduleOptions extends JobDeps {
 const BACKUP_RETRY_DELAY_MS = 15 * 60_000;
 
 /**
- * Delays before a place that refused a right is tested again with a small object; a backup follows only if that
- * succeeds.
+ * Delays before a bucket that refused a permission is tested again by writing a small object. A backup is made only if
+ * this test succeeds.
  */
 const REFUSED_BACKUP_RETRY = { baseMs: 30_000, maxMs: BACKUP_RETRY_DELAY_MS };
 
 /**
  * Makes a backup at each slot of the cron expression, and at the start if the newest backup is older than the last
- * slot. A slot is retried after 15 minutes if the error is retryable, or sooner if the place refused a right; each
- * failure raises an alert. A child process does the work: a stop kills it and removes the unfinished backup.
+ * slot. A slot is retried after 15 minutes if the error is retryable, or sooner if the bucket refused a permission.
+ * Each failure raises an alert. A child process does the work: a stop kills it and removes the unfinished backup.
  */
 export function startBackupSchedule({
   ledgerPath,
@@ -56,9 +56,9 @@ export function startBackupSchedule({
   let last = '';
   /** Monotonic time before which no backup is retried. */
   let restUntilMs = 0;
-  /** Number of times in a row that the place refused a right. */
+  /** Number of times in a row that the bucket refused a permission. */
   let refusals = 0;
-  /** The new backup after which old ones could not be removed yet; null if there is none. */
+  /** Name of the new backup, while the old backups could not be removed yet; null if none have to be removed. */
   let unrotated: string | null = null;
 
   const makeBackup = async (name: string, stopping: AbortSignal): Promise<void> => {
@@ -94,7 +94,7 @@ export function startBackupSchedule({
     let failure: string | null = null;
     try {
       if (isDue()) {
-        // Tested first, so that a large ledger is not copied for a place that still refuses the backup.
+        // Tests the bucket first, so that a large ledger is not copied while the bucket still refuses the backup.
         if (refusals > 0 && unrotated === null) await place.requireWritable(stopping);
         const newest = selectNewestBackup(await place.names(stopping), nowMs);
         last = [last, (newest && backupTimeOf(newest)) ?? ''].sort().at(-1) ?? '';
@@ -137,7 +137,7 @@ interface BackupPlace {
   addressOf(name: string): string;
   names(signal: AbortSignal): Promise<string[]>;
   remove(names: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Tests the place by writing a small object; throws if the place refuses. */
+  /** Tests a bucket by writing a small object; throws if the bucket refuses. Does nothing for a folder. */
   requireWritable(signal: AbortSignal): Promise<void>;
 }
 

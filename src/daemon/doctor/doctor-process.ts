@@ -14,8 +14,8 @@ import { listNames } from '../folders/folder-commands.ts';
 import { type DoctorJob, LAST_BACKUP_CHECK } from './doctor-job.ts';
 
 /**
- * Examines the program in a child process of the daemon, because a folder that a setting names may be on a mount that
- * hangs: the child can be killed. This file is run, never imported.
+ * Runs the checks of `doctor` in a child process of the daemon. A folder that a setting names may be on a mount that
+ * hangs, and a child process can be killed then. This file is run, never imported.
  */
 async function runDoctor({ file, cwd }: DoctorJob, signal: AbortSignal): Promise<{ findings: DoctorFinding[] }> {
   const { env } = process;
@@ -32,7 +32,7 @@ async function runDoctor({ file, cwd }: DoctorJob, signal: AbortSignal): Promise
   }
 }
 
-/** Finds the newest backup. It fails if there is none. */
+/** Returns the result of the check for the newest backup. The check fails if there is no backup. */
 async function lastBackup({ folder, to }: BackupConfig, clock: Clock, signal: AbortSignal): Promise<DoctorFinding> {
   const where = to === null ? folder : `s3://${to.bucket}/${to.prefix}`;
   try {

@@ -7,10 +7,10 @@ import type { Context } from '../../wiring/context.ts';
 import { runInChild } from '../child-process.ts';
 import type { DoctorJob } from './doctor-job.ts';
 
-/** The examination is ended if it takes longer than this, for example because a service or folder does not answer. */
+/** The checks are ended if they take longer than this, for example because a service or a folder does not answer. */
 const MAX_SECONDS = 60;
 
-/** The result of an examination. */
+/** The results of one run of the checks. */
 export interface Examination {
   /** The results of the checks, the worst first. */
   findings: readonly DoctorFinding[];
@@ -19,7 +19,7 @@ export interface Examination {
 
 const WEIGHT: Readonly<Record<DoctorFinding['status'], number>> = { fail: 0, warn: 1, ok: 2 };
 
-/** Examines the program as `usage-ledger doctor` does, one examination at a time. */
+/** Creates an object that runs the checks of `usage-ledger doctor`, one run at a time. */
 export function createDoctor(context: Context): { examine(): Promise<Examination> } {
   const examination = oneAtATime(async (): Promise<Examination> => {
     const { file } = context.config;

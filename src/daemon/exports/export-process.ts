@@ -22,11 +22,9 @@ export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'
   path: string;
   /** The bucket to upload to; null: the file stays at `path`. */
   to: S3Place | null;
-  /**
-   * The workspaces whose rows a FOCUS file contains. The rows of a view can be filtered by the first workspace only.
-   */
+  /** The workspaces whose rows a FOCUS file contains. Other views can be filtered by the first of them only. */
   workspaceIds: readonly string[];
-  /** True: a view with a workspace column contains only rows of `workspaceIds`. */
+  /** True if a view with a workspace column contains only the rows of the first workspace in `workspaceIds`. */
   onlyThese: boolean;
   period: Period | null;
   focus: FocusConfig;

@@ -32,13 +32,13 @@ const FAILED = 'export failed, it will be retried';
 
 export interface ExportScheduleOptions extends JobDeps {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
-  /** Returns the effective closes that are newer than this one, oldest first. */
+  /** Returns the closes in force whose event is newer than `eventSeq`, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
   reportHealth(detail: string | null): Promise<void>;
 }
 
 export interface ExportSchedule extends PeriodicTask {
-  /** The exports as last read from their folders. */
+  /** The statuses of the exports, as last read from their folders. */
   statuses(): readonly ExportStatus[];
 }
 
@@ -52,8 +52,8 @@ interface Due {
 /**
  * Writes each export in a child process, at the slots of its cron expression or after each close. After a downtime the
  * last missed slot and every missed close are exported. A failed export is logged, noted in its folder for `doctor`,
- * and retried every five minutes; the second failure raises an alert. It does not delay other exports. A stop kills the
- * child and removes the unfinished file.
+ * and retried every five minutes; the second failure raises an alert. A failed export does not delay other exports. A
+ * stop kills the child and removes the unfinished file.
  */
 export function startExportSchedule(options: ExportScheduleOptions): ExportSchedule {
   const { config, closesAfter, clock, logger } = options;
@@ -96,7 +96,8 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
         isWritten = true;
         await writeState(wanted, state);
       }
-      // An export that failed and is no longer due was written: only its old files remain to be removed.
+      // The file of an export that has failed and is no longer due was written. Only its old files must still be
+      // removed.
       if (!isWritten && state.failing === null) return;
       isRemoving = true;
       const removed = await rotate(wanted, folders, clock, stopping);
@@ -120,7 +121,7 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
   const writeAllDue = async (stopping: AbortSignal): Promise<void> => {
     for (const wanted of config.exports) await writeDueFiles(wanted, stopping);
     const lasting = [...faults].filter(([, { tries }]) => tries > 1);
-    // After a single failure the alert is neither raised nor ended: the retry decides.
+    // After a single failure, the alert is neither raised nor ended, because the retry decides.
     if (stopping.aborted || (lasting.length === 0 && faults.size > 0)) return;
     const detail = lasting.length === 0 ? null : lasting.map(([name, { reason }]) => `${name}: ${reason}`).join('; ');
     await health.report(detail);

@@ -12,7 +12,7 @@ import {
   writeExportState,
 } from '../../reports/files/export-folder.ts';
 
-/** Commands of the folder process, which works in folders from the settings. The first argument of each is the folder. */
+/** The commands of the folder process. The first argument of each command is the folder, which a setting names. */
 export const FOLDER_COMMANDS = {
   makeFolder,
   listNames,
@@ -31,7 +31,7 @@ export const FOLDER_COMMANDS = {
   rotateExports,
 } as const;
 
-/** Returns the names in a folder; none if it does not exist. */
+/** Returns the names of the files in a folder; an empty list if the folder does not exist. */
 export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder);

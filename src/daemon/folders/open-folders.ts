@@ -19,15 +19,18 @@ type FolderCommands = typeof FOLDER_COMMANDS;
 type FolderCommandName = keyof FolderCommands;
 type FolderReply = { id: number } & ({ result?: unknown } | { error: PackedError });
 
-/** The folder commands, run by a process. Each rejects with `folder_timed_out` if the folder does not answer. */
+/**
+ * The folder commands, which a separate process runs. Each command rejects with `folder_timed_out` if the folder does
+ * not answer.
+ */
 export type Folders = {
   readonly [Name in FolderCommandName]: (
     ...args: Parameters<FolderCommands[Name]>
   ) => Promise<Awaited<ReturnType<FolderCommands[Name]>>>;
 } & {
   /**
-   * Gives commands one more second after `signal` aborts. The process must not outlive the daemon: a process that waits
-   * for a mount does not notice that the daemon has exited.
+   * Ends the process one second after `signal` aborts, so that running commands can complete. The process must not
+   * outlive the daemon: a process that waits for a mount does not notice that the daemon has exited.
    */
   endWith(signal: AbortSignal): void;
   /** Ends the process and rejects its pending commands. */
@@ -41,9 +44,9 @@ interface FolderOptions {
 }
 
 /**
- * Gives access to folders that a setting names, by a process that starts with the first command. A system call in a
- * folder of a mount that hangs does not return: it would block the main thread, or a thread of its pool without which
- * the process cannot exit. A process can be left behind.
+ * Gives access to folders that settings name. A separate process does the work; it starts with the first command. A
+ * system call in a folder on a mount that hangs does not return. In the daemon it would block the main thread, or a
+ * thread of the thread pool, and the daemon could not exit. A separate process can be abandoned.
  */
 export function openFolders({ crashed, deadlineMs = FOLDER_DEADLINE_MS }: FolderOptions): Folders {
   const access = new FolderAccess({ crashed, deadlineMs });
@@ -128,7 +131,10 @@ class FolderAccess {
     else answer?.resolve(reply.result);
   }
 
-  /** Kills the process without waiting: one that waits for a mount ends only when the mount answers. */
+  /**
+   * Kills the process and does not wait for its end, because a process that waits for a mount ends only when the mount
+   * answers.
+   */
   #end(reason: AppError): void {
     const child = this.#child;
     this.#child = null;

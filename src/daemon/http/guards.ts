@@ -15,7 +15,10 @@ import { isApi, placeOf, refuse } from './refusal.ts';
 import { tokenOfHeader, tokenOfLink, withoutToken } from './request-token.ts';
 
 const TOKEN_HINT = 'send a token of `http.tokens` in the header `Authorization: Bearer TOKEN`';
-/** Paths that need no token besides those of the console; the links in messages carry a signature. */
+/**
+ * Paths that need no token, in addition to paths of the console. The acknowledge links in messages have a signature
+ * instead.
+ */
 const OPEN_PATHS = ['/healthz', '/readyz', ACKNOWLEDGE_ROUTE];
 export const METRICS_PATH = '/metrics';
 
@@ -25,13 +28,16 @@ export interface GuardOptions {
   sessions: Sessions;
   tokens: () => readonly SessionToken[];
   proxySignIn: ProxySignIn;
-  /** Null: the console is not served, and nobody gets its pages. `provider` is what its sign-in page links to. */
+  /**
+   * Null if the console is not served. `provider` returns the host of the sign-in provider that the sign-in page links
+   * to; null if there is none.
+   */
   console: { provider: () => string | null } | null;
 }
 
 /**
- * Checks each request before its route: the host, who asks (a token, else the headers of a trusted proxy, else the session
- * of a browser), and that only forms, the API and MCP change anything.
+ * Adds checks that run before the route of each request. They check the host; who the caller is (by a token, else the
+ * headers of a trusted proxy, else the session of a browser); and that only forms, the API and MCP change anything.
  */
 export function addGuards(app: FastifyInstance, options: GuardOptions): void {
   const { host, openMetrics, sessions, tokens } = options;
@@ -49,7 +55,8 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
     // Compares the matched route rather than the URL, so that no spelling of a URL bypasses the token.
     const { url = '', config } = request.routeOptions;
     const open = OPEN_PATHS.includes(url) || config.access === 'open' || (url === METRICS_PATH && openMetrics());
-    // A token in the request says who asks; a proxy and the session of a browser count only without one.
+    // A token in the request identifies the caller. The headers of a proxy and the session of a browser are used only
+    // if the request has no token.
     const given = tokenOfLink(request) ?? tokenOfHeader(request.headers);
     if (given !== null) request.caller = callerOf(given, tokens());
     else if (!findSession(request, reply, options) && !open) return refuseWithoutRole(request, reply, options);
@@ -86,22 +93,23 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
 }
 
 /**
- * Finds the session of a request without a token. The headers of a trusted proxy count before the cookie: a browser whose
- * session is not that of the named person gets a new one. Returns false if the proxy names somebody without a role.
+ * Finds the session of a request without a token. The headers of a trusted proxy take precedence over the cookie: if
+ * the browser's session belongs to another person than the proxy names, the browser gets a new session. Returns false
+ * if the proxy names a person without a role.
  */
 function findSession(request: FastifyRequest, reply: FastifyReply, { sessions, proxySignIn }: GuardOptions): boolean {
   const { cookie } = request.headers;
   const found = sessions.find(cookie);
   const named = proxySignIn.personOf(request);
   if (named === null) {
-    // The session of a proxy's person counts only together with the proxy's headers.
+    // A session that was started by the proxy's headers is valid only together with such headers.
     request.session = found?.method === 'proxy' ? null : found;
   } else if (named.role === null) {
     return false;
   } else if (found !== null && isSessionOf(found, named)) {
     request.session = found;
   } else if (!isBrowser(request)) {
-    // A script behind the proxy reads without a session, which nothing would end.
+    // A script behind the proxy gets no session, because nothing would end the session.
     request.caller = { name: named.person, role: named.role };
     return true;
   } else {
@@ -114,7 +122,7 @@ function findSession(request: FastifyRequest, reply: FastifyReply, { sessions, p
   return true;
 }
 
-/** Answers somebody whom the proxy has signed in, but whose groups give no role. */
+/** Refuses a person whom the proxy has signed in, but whose groups give no role. */
 function refuseWithoutRole(request: FastifyRequest, reply: FastifyReply, options: GuardOptions): FastifyReply {
   if (isBrowser(request) && options.console !== null) {
     const person = options.proxySignIn.personOf(request)?.person ?? '';
@@ -127,7 +135,7 @@ function refuseWithoutRole(request: FastifyRequest, reply: FastifyReply, options
   });
 }
 
-/** Answers a request without a valid token: a browser gets the page that asks for one. */
+/** Refuses a request without a valid token. A browser gets the page that asks for a token. */
 function refuseStranger(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -148,7 +156,10 @@ function refuseStranger(
   });
 }
 
-/** Throws `forbidden` if a form needs a larger role: it is refused before anything reads its fields. */
+/**
+ * Throws `forbidden` if a form needs a larger role than the caller has. This is checked before the fields of the form
+ * are read.
+ */
 function requireRoleOfForm({ routeOptions, caller }: FastifyRequest): void {
   const { access, role } = routeOptions.config;
   if (access !== 'form' || role === undefined || caller === null || hasRole(caller.role, role)) return;

@@ -48,14 +48,17 @@ export function createMeasurements(context: Context, { queues, workspaces, expor
         return { name, failing: failing !== null, lastAtMs: writtenAt === null ? null : Date.parse(writtenAt) };
       }),
     outlets: () => readOutletStatuses(connection, context.config.outlets),
-    /** Counts the alerts with a cause that has not ended, unconfirmed ones included. */
+    /** Counts the alerts whose cause has not ended, including unconfirmed alerts. */
     alerts: (): Pick<AlertCount, 'rule' | 'state' | 'count'>[] => countAlerts(connection),
-    /** Age of the oldest due notification that does not wait for a group or summary; 0 if there is none. */
+    /**
+     * Returns the age of the oldest due notification that does not wait for a group or a summary; 0 if no notification
+     * is due.
+     */
     outboxAgeSeconds() {
       const at = selectOldestDue.get() as string | null;
       return at === null ? 0 : Math.max(0, context.clock.now() - Date.parse(at)) / 1000;
     },
-    /** Age of the oldest waiting job by queue; 0 if none waits. Reads Redis; may reject. */
+    /** Returns the age of the oldest waiting job of each queue; 0 if no job waits. Reads Redis and may reject. */
     async queueAgesSeconds(): Promise<Record<string, number>> {
       const ages = queues.map(async (queue) => {
         const [job] = await queue.getJobs(['waiting'], 0, 0, true);
@@ -97,12 +100,13 @@ interface LatestRunRow {
   records: number | null;
 }
 
-/** Runs per read: a ledger may hold years of them. */
+/** The most runs that one query reads, because a ledger may have the runs of years. */
 const RUNS_PER_READ = 5000;
 
 /**
- * Counts the ended runs of the ledger. Each call reads only the runs since the previous call: ended runs keep their
- * status and pruned ones stay counted, so the counts never decrease.
+ * Creates a counter of the ledger's ended runs. Each call of `counts` reads only runs that are new or were still
+ * running at the previous call. Ended runs keep their status, and pruned runs stay counted, so the counts never
+ * decrease.
  */
 export function createRunTally(connection: LedgerDb) {
   const { runKey, status, startedAt, finishedAt, pages, records } = runs;
@@ -142,7 +146,7 @@ export function createRunTally(connection: LedgerDb) {
   };
 
   const countRuns = (): RunCount[] => {
-    // A run that is missing by now applied nothing: retention prunes such runs.
+    // If a run that was still running is missing now, it applied nothing: retention prunes such runs.
     const asked = [...running];
     running.clear();
     for (const row of read(inArray(runKey, asked))) countRun(row);

@@ -5,7 +5,7 @@ import type { PublishHealth } from '../watches/publish-watch.ts';
 import type { Measurements, RunCount } from './measurements.ts';
 import type { HealthProbe } from './probe.ts';
 
-/** Prometheus aborts a scrape after 10 s by default. */
+/** How long Redis may take to answer. Prometheus aborts a scrape after 10 s by default. */
 const METRICS_QUEUE_DEADLINE_MS = 2_000;
 
 /** One hour: the event loop monitor is a timer, and its default of 10 ms would keep waking an idle daemon. */
@@ -13,7 +13,7 @@ const EVENT_LOOP_SAMPLE_MS = 3_600_000;
 /** Statistics that are meaningless with rare samples. `nodejs_eventloop_lag_seconds` stays: each scrape measures it. */
 const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
-/** Hex digits (48 bits) that a double represents exactly. */
+/** Number of hex digits of the head's digest in its metric. They have 48 bits, which a double represents exactly. */
 const HEAD_DIGITS = 12;
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
@@ -76,7 +76,7 @@ function addFamily({ name, help, kind, labels = [], read }: Family, registers: R
     collect() {
       const setSamples = (samples: readonly Sample[]): void => {
         this.reset();
-        // `reset` leaves a 0 that nobody has measured.
+        // `reset` leaves a sample of 0, which was not measured.
         if (samples.length === 0) this.remove({});
         for (const [of, value] of samples) this.inc({ ...of }, value);
       };
@@ -319,7 +319,10 @@ function outletFamilies(measured: Measurements): Family[] {
   ];
 }
 
-/** The samples are empty while the ledger is not published; a reload can start publishing. */
+/**
+ * Returns the metrics of publishing. They have no samples while the ledger is not published. They are always
+ * registered, because a reload can start publishing.
+ */
 function publishFamilies({ publishing }: HealthProbe): Family[] {
   const families: [name: string, help: string, value: (health: PublishHealth) => number][] = [
     ['position', 'Last chain link in Postgres; 0 before the first connection.', ({ position }) => position ?? 0],

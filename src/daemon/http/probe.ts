@@ -19,7 +19,8 @@ export interface Freshness {
   lastCompleteRunAtMs: number | null;
   staleAfterMs: number;
   /**
-   * True without a complete run for longer than `staleAfterMs`, if the daemon has run at least as long. See `isStale`.
+   * True if there was no complete run for longer than `staleAfterMs`, and the daemon has run for at least as long. See
+   * `isStale`.
    */
   stale: boolean;
 }
@@ -32,8 +33,8 @@ export interface ProbedContext extends Pick<Context, 'clock' | 'reader' | 'write
 }
 
 /**
- * Creates the probe of a running daemon. Create it when the daemon starts: the time that a workspace has for its first
- * run counts from then, or from the reload that adds the workspace.
+ * Creates the probe of a running daemon. Call this when the daemon starts: the time that a workspace has for its first
+ * run is measured from this call, or from the reload that adds the workspace.
  */
 export function createHealthProbe(
   context: ProbedContext,
@@ -83,7 +84,8 @@ export function createHealthProbe(
       return Math.floor((workspaces.length * http.readyWhenStalePercent) / 100);
     },
     /**
-     * Returns the time since which a job of the workspace has been queued; null if none is, or Redis is unavailable.
+     * Returns the time since which a job of the workspace has been queued; null if no job is queued or Redis is
+     * unavailable.
      */
     waitingSince: waitingWhileUp,
     async queueCounts(): Promise<Readonly<Record<string, QueueCounts>>> {

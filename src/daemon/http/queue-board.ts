@@ -6,8 +6,8 @@ import { queueLabel } from './measurements.ts';
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
 /**
- * Registers a read-only bull-board for these queues: the ledger decides which slots are due. It is loaded on demand,
- * because it takes a tenth of a daemon's memory and is rarely used.
+ * Registers bull-board for these queues. It is read-only, because the ledger decides which slots are due. Its code is
+ * loaded here, because bull-board takes a tenth of a daemon's memory and is rarely used.
  */
 export async function registerQueueBoard(app: FastifyInstance, queues: readonly Queue[]): Promise<void> {
   const [{ createBullBoard }, { BullMQAdapter }, { FastifyAdapter }] = await Promise.all([

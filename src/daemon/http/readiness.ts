@@ -44,7 +44,7 @@ function publishOf(probe: HealthProbe): NonNullable<Readiness['publish']> | null
   };
 }
 
-/** Returns null if the ledger is not published or cannot be read; the latter is a fault of its own. */
+/** Returns null if the ledger is not published, or if it cannot be read, which is reported as a separate fault. */
 function publishHealthOf({ publishing }: HealthProbe): PublishHealth | null {
   try {
     return publishing();

@@ -2,14 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, sendProblem } from '../api/problem.ts';
 
 /**
- * Reports whether a program sent the request. The API and MCP answer errors with a problem document, pages with a
- * sentence.
+ * Returns true if the request is for the API or MCP. They answer errors with a problem document, pages with a short
+ * text.
  */
 export function isApi({ url }: FastifyRequest): boolean {
   return /^\/(?:api|mcp)([/?]|$)/.test(url);
 }
 
-/** The reason of an answer that is not the page or document in question. */
+/** Why a request is refused, as the answer states it. */
 interface Refusal {
   code: string;
   detail: string;
@@ -18,12 +18,12 @@ interface Refusal {
 
 const MAX_SHOWN_PATH = 200;
 
-/** Returns method and path of a request, without its query, which may have a token. */
+/** Returns the method and the path of a request. The query is omitted, because it may contain a token. */
 export function placeOf({ method, url }: FastifyRequest): string {
   return `${method} ${url.replace(/\?.*$/s, '').slice(0, MAX_SHOWN_PATH)}`;
 }
 
-/** Answers a request that reaches no page: with a problem for a program, else with the reason. */
+/** Refuses a request: with a problem document for the API and MCP, else with the code and the hint. */
 export function refuse(
   request: FastifyRequest,
   reply: FastifyReply,

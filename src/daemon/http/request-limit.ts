@@ -13,13 +13,14 @@ interface RequestLimit {
   perMinute: number;
   /** Returns the name of the caller. Requests with the same name share a limit. */
   callerOf: (request: FastifyRequest) => string;
-  /** Returns what is refused, such as `more than 300 pages in a minute`. */
+  /** The reason in the answer, such as `more than 300 pages in a minute`. */
   message: string;
 }
 
 /**
- * Limits the requests of each caller in a minute. A request over the limit gets status 429 and `Retry-After`. It applies to the
- * routes of `app` that are added afterwards; a route may have its own limit or, with `rateLimit: false`, none.
+ * Limits the requests of each caller in a minute. A request over the limit gets status 429 and `Retry-After`. The limit
+ * applies to the routes of `app` that are added afterwards; a route may have its own limit or, with `rateLimit: false`,
+ * none.
  */
 export async function limitRequests(
   app: FastifyInstance,

@@ -10,14 +10,17 @@ export function tokenOfLink({ url, headers }: FastifyRequest): Buffer | null {
   return token === null ? null : Buffer.from(token, 'utf8');
 }
 
-/** Returns a `Bearer` token, or the `Basic` password with any user name; null without either. */
+/**
+ * Returns a `Bearer` token, or the password of `Basic` credentials with any user name. Returns null without an
+ * `Authorization` header, and an empty token for any other content.
+ */
 export function tokenOfHeader({ authorization }: IncomingHttpHeaders): Buffer | null {
   if (authorization === undefined) return null;
   const [, scheme = '', credentials = ''] = /^(\S+) +(.*)$/s.exec(authorization) ?? [];
   return tokenOf(scheme.toLowerCase(), credentials) ?? Buffer.alloc(0);
 }
 
-/** Returns a URL without its token parameter; null if it has none. */
+/** Returns a URL without its token parameter; null if the URL has no such parameter. */
 export function withoutToken(url: string): string | null {
   const parameters = parametersOf(url);
   if (!parameters.has(TOKEN_PARAMETER)) return null;

@@ -68,7 +68,7 @@ export interface HttpServerOptions {
   port: number;
   /** Returns the token that every page except /healthz and /readyz requires. */
   token: () => string;
-  /** Reports whether /metrics needs no token, either. */
+  /** Returns true if /metrics needs no token, either. */
   openMetrics: () => boolean;
   logger: Logger;
   version: string;
@@ -78,13 +78,13 @@ export interface HttpServerOptions {
   reports: ReportMaker;
   /** The tokens of `http.tokens`. */
   apiTokens: () => Config['http']['tokens'];
-  /** Options of the API; null: it is not served. */
+  /** Options of the API; null if the API is not served. */
   api: ApiOptions | null;
-  /** Options of the page that acknowledges alerts; null: the page is not served. */
+  /** Options of the page that acknowledges alerts; null if the page is not served. */
   acknowledging: AcknowledgeOptions | null;
-  /** Options of the console; null: it is not served. */
+  /** Options of the console; null if the console is not served. */
   console: Pick<ConsoleOptions, 'context' | 'publicUrl' | 'enqueueSync' | 'pagesPerMinute'> | null;
-  /** Measures how long a session lasts. */
+  /** The clock that measures how long a session lasts. */
   sessionClock?: Pick<Clock, 'monotonic'>;
 }
 
@@ -95,8 +95,9 @@ export interface HttpServer {
 }
 
 /**
- * Serves the console, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once it listens, and fails with
- * `http_port` if it cannot. On a loopback address it answers only requests with a loopback Host header, even with a token.
+ * Serves the console, `/report`, `/healthz`, `/readyz`, `/metrics` and `/admin/queues`; resolves once the server
+ * listens, and rejects with `http_port` if it cannot listen. On a loopback address, the server answers only requests
+ * with a loopback Host header, even if they have a token.
  */
 export async function startHttp(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port, logger } = options;
@@ -195,7 +196,7 @@ function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redacto
   });
 }
 
-/** Converts an error of the HTTP library, such as a body that is too large. */
+/** Converts an error of the HTTP library, such as that of a body that is too large, into an error of the API. */
 function badRequestOf(error: unknown, status: number, { headers }: FastifyRequest): ApiError {
   if (status === 415) {
     const type = JSON.stringify(headers['content-type'] ?? '');
@@ -221,7 +222,10 @@ function addPages(app: FastifyInstance, { version, probe, measured }: HttpServer
   });
 }
 
-/** Forwards requests to a second Fastify instance with bull-board: a listening server accepts no more routes. */
+/**
+ * Forwards requests for the queue board to a second Fastify instance, because a server that listens accepts no more
+ * routes.
+ */
 function addQueueBoard(app: FastifyInstance, { queues, logger }: HttpServerOptions): void {
   let opening: Promise<FastifyInstance> | null = null;
   const open = async (): Promise<FastifyInstance> => {

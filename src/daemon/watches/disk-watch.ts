@@ -4,7 +4,10 @@ import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { counted, withThousands } from '../../core/text/words.ts';
 import { healthOf, type JobDeps, startJob } from '../jobs.ts';
 
-/** The fill rate is the median loss of free space over these spans (the last three hours), so that one backup does not count. */
+/**
+ * The fill rate is the median loss of free space over these spans (the last three hours), so that a single backup does
+ * not change the rate.
+ */
 const FILL_RATE_SPAN_MS = 10 * 60_000;
 const FILL_RATE_SPANS = 18;
 const MIN_SPANS_FOR_FILL_RATE = 6;
@@ -30,7 +33,9 @@ export interface DiskWatchOptions extends EmergencyNotifier, JobDeps {
   unrecorded?: UnrecordedFault | null;
 }
 
-/** A fault that cannot be written to the ledger yet. Each channel gets one emergency notification about it. */
+/**
+ * A disk fault that cannot be recorded in the ledger yet. Each channel gets one emergency notification about the fault.
+ */
 export class UnrecordedFault {
   readonly detail: string;
   readonly #sent: EmergencyMessage[] = [];
@@ -58,8 +63,8 @@ export class UnrecordedFault {
 }
 
 /**
- * Raises an alert when the ledger's disk runs full or the ledger cannot be written. While it cannot be written, each channel
- * gets one emergency notification; the alert is recorded as soon as writes succeed again.
+ * Raises an alert when the ledger's disk runs full or the ledger cannot be written. While the ledger cannot be written,
+ * each channel gets one emergency notification. The alert is recorded as soon as writes succeed again.
  */
 export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
   const { freeBytes, writeFault, reportHealth, clock, logger } = options;
@@ -88,7 +93,7 @@ export function startDiskWatch(options: DiskWatchOptions): PeriodicTask {
 
   return startJob('disk', { clock, logger }, async (signal) => {
     const fault = writeFault();
-    // Two failures in a row are required: a single failed write may be temporary.
+    // Two failures in a row are required, because the cause of a single failure may be temporary.
     const isFailing = fault !== null && failedBefore;
     failedBefore = fault !== null;
     const shortage = room.shortage(freeBytes(), clock.monotonic(), health.isFailing === true);
@@ -106,7 +111,7 @@ class FreeSpaceTrend {
   #spans: number[] = [];
   #last: { bytes: number; atMs: number } | null = null;
 
-  /** Describes a shortage of space; null if the disk has enough for the next 24 hours. */
+  /** Returns a description of the shortage of space; null if the disk has enough space for the next 24 hours. */
   shortage(bytes: number, nowMs: number, isReported: boolean): string | null {
     this.#last ??= { bytes, atMs: nowMs };
     if (nowMs - this.#last.atMs >= FILL_RATE_SPAN_MS) {

@@ -1,7 +1,7 @@
 import type { PeriodicTask } from '../../core/periodic-task.ts';
 import { JOBS, type JobDeps, startJob } from '../jobs.ts';
 
-/** Below this share of one processor the process counts as idle. */
+/** The process is idle while it uses less than this share of one processor. */
 const IDLE_CPU_SHARE = 0.01;
 
 export interface IdleWatchOptions extends JobDeps {

@@ -28,11 +28,13 @@ import type { ReportedHealth } from '../reported-health.ts';
 const HELD_RETRY_INTERVAL_MS = 15_000;
 const COMPARE_INTERVAL_MS = 24 * 3_600_000;
 /**
- * A difference is reported only if a second comparison finds it again after this time: events may still be in flight.
+ * A difference is reported only if a second comparison, after this time, finds it again. Before that, events may still
+ * be in flight.
  */
 const MIN_CONFIRM_DELAY_MS = 10 * 60_000;
 /**
- * Interval at which receivers are asked for events that they refused after accepting them: such reports arrive late.
+ * Interval at which receivers are asked which events they refused after accepting them. Receivers report such events
+ * late.
  */
 const LATE_REFUSALS_INTERVAL_MS = 60 * 60_000;
 /** An alert is raised when a receiver has accepted nothing for this long. */
@@ -41,7 +43,9 @@ const OUTLET_RETRY = { baseMs: 1_000, maxMs: 5 * 60_000 };
 /** Months before the current one that the daily comparison covers. */
 const COMPARED_PREVIOUS_MONTHS = 2;
 
-/** Starts one watch per configured outlet. If the receiver of one cannot be opened, the others still send. */
+/**
+ * Starts one watch per configured outlet. If the receiver of one outlet cannot be opened, the other outlets still send.
+ */
 export async function startOutlets(context: Context, wakeDeliveries: () => void): Promise<{ stop(): Promise<void> }> {
   const { config, clock, logger } = context;
   const { connection } = context.reader();
@@ -94,7 +98,10 @@ class OutletWatch {
   #failures = 0;
   /** The receiver's current failure and its start on the monotonic clock; null while the receiver accepts events. */
   #stuck: { sinceMs: number; answer: string } | null = null;
-  /** Differences found by the last comparison, and the monotonic time of the second one that has to confirm them. */
+  /**
+   * Differences found by the last comparison, and the monotonic time of the second comparison, which has to confirm
+   * them.
+   */
   #suspected: { differences: readonly OutletDifference[]; againAtMs: number } | null = null;
   #cannotReadBack = false;
   readonly #health: ReportedHealth;

@@ -17,7 +17,7 @@ export interface PublishHealth {
   lagLinks: number;
   lagSeconds: number;
   fault: { code: string; message: string } | null;
-  /** True if changes have waited for longer than allowed and a later attempt has failed. */
+  /** True if publishing fails, and changes had already waited for longer than allowed when the last attempt began. */
   stale: boolean;
   unready: boolean;
 }
@@ -112,7 +112,7 @@ export class PublishWatch {
     const { clock, logger } = this.#options;
     const beganMs = clock.monotonic();
     const sinceMs = this.#waitingSinceMs ?? beganMs;
-    // Commits from now on may be missing from this publication.
+    // Set before publishing, because commits from now on may be missing from this publication.
     this.#waitingSinceMs = null;
     try {
       const { to } = await this.#options.publish(this.#attempt);

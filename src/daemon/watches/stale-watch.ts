@@ -13,7 +13,7 @@ interface StaleWatchOptions extends JobDeps {
 
 /**
  * Checks for workspaces without a recent complete run, because no run can report its own absence. A workspace must be
- * stale in two checks in a row: after a suspend of the machine all workspaces look stale until they are read.
+ * stale in two checks in a row, because all workspaces look stale after the machine was suspended, until they are read.
  */
 export function startStaleWatch({ stale, raise, wakeDeliveries, clock, logger }: StaleWatchOptions): PeriodicTask {
   let before = new Set<string>();

@@ -128,7 +128,9 @@ function healthReporter(
   };
 }
 
-/** Starts publishing to Postgres; null without `publish:`. Without it, the Postgres client is not loaded. */
+/**
+ * Starts publishing to Postgres. Returns null if `publish:` is not configured; the Postgres client is then not loaded.
+ */
 export async function startPublishing(context: Context, wakeDeliveries: () => void): Promise<PublishWatch | null> {
   const { clock, logger } = context;
   const { publish: target, ledger } = context.config;
@@ -148,7 +150,9 @@ export async function startPublishing(context: Context, wakeDeliveries: () => vo
   });
 }
 
-/** Starts forwarding to the outlets; null when no outlet is configured, so that the code of outlets is not loaded. */
+/**
+ * Starts forwarding to the outlets. Returns null if no outlet is configured; the code of outlets is then not loaded.
+ */
 export async function startForwarding(context: Context, wakeDeliveries: () => void): Promise<Stoppable | null> {
   if (context.config.outlets.length === 0) return null;
   return (await import('./outlet-watch.ts')).startOutlets(context, wakeDeliveries);

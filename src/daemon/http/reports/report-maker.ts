@@ -31,7 +31,10 @@ export interface ReportMakerOptions {
   head: () => string;
 }
 
-/** Creates a handle on the thread that reads and draws reports. It starts with the first request and ends when idle. */
+/**
+ * Creates a handle on the thread that reads and draws reports. The thread starts with the first request and ends when
+ * it is idle.
+ */
 function createReportThread(ledgerPath: string) {
   const waiting = new Map<number, WaitingReport>();
   let worker: Worker | null = null;
@@ -100,9 +103,9 @@ export function createReportMaker({ ledgerPath, head }: ReportMakerOptions) {
   const cache = new Map<string, CachedPage>();
   return {
     /**
-     * Returns the figures and charts of a report, or null if the ledger has no data for it. Reports are cached until the head of the chain
-     * changes, at most for a minute, because names and alerts change without a new head. Throws `report_busy` if too many
-     * pages wait.
+     * Returns the figures and charts of a report, or null if the ledger has no data for it. Reports are cached until
+     * the head of the chain changes, but at most for a minute, because names and alerts change without a new head.
+     * Throws `report_busy` if too many pages wait.
      */
     report(order: ReportOrder): Promise<Report | null> {
       const { workspaceId, tenantId, period, nowMs } = order;

@@ -8,7 +8,10 @@ import { readTenantPage, type TenantPageData } from '../../../reports/page/tenan
 
 export type ReportOrder = PageRequest & { tenantId?: string | undefined };
 
-/** The figures and charts of a report. Its page is made of them in the main thread, around which each visitor differs. */
+/**
+ * The figures and charts of a report. The main thread makes the page from them, because parts of the page differ
+ * between visitors.
+ */
 export type Report =
   | { kind: 'workspace'; data: PageData; charts: ReportCharts }
   | { kind: 'tenant'; data: TenantPageData; charts: ReportCharts };
