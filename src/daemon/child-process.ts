@@ -56,7 +56,10 @@ export async function runInChild<Done extends object>({ file, job, stopping, ...
   }
 }
 
-/** Runs in the child process: receives one job, does it, and sends the result or the error. The signal aborts when the parent exits. */
+/**
+ * Runs in the child process: receives one job, does it, and sends the result or the error. The signal aborts when the
+ * parent exits.
+ */
 export async function runParentJob<Job, Done extends object>(
   work: (job: Job, signal: AbortSignal) => Promise<Done>,
 ): Promise<void> {
@@ -90,7 +93,10 @@ export async function waitForResult<Done extends object>(
   return resultOf(answer as ChildResult<Done> | null, `the process that ${does} ended with ${end}`, crashed);
 }
 
-/** Resolves with the exit code or signal; rejects if the process cannot be started, because then no `exit` event follows. */
+/**
+ * Resolves with the exit code or signal; rejects if the process cannot be started, because then no `exit` event
+ * follows.
+ */
 function childEnd(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);

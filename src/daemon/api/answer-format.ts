@@ -2,7 +2,7 @@ import type { Operation } from '../../operations/operation.ts';
 import { CSV_TYPE, HTML_CONTENT_TYPE, NDJSON_TYPE, PARQUET_TYPE, XLSX_TYPE } from './media-types.ts';
 import { ApiError } from './problem.ts';
 
-/** The formats of answers other than a document in JSON, with their media types. */
+/** The formats of answers, except JSON, with their media types. */
 const TYPES = {
   ndjson: NDJSON_TYPE,
   csv: CSV_TYPE,
@@ -43,7 +43,7 @@ export function requestedFormat(operation: Operation, parameter: unknown, accept
   }
   const format = FILE_FORMATS.find((each) => accept.includes(TYPES[each]));
   if (format === undefined || offered.includes(format)) return format ?? 'json';
-  // A browser accepts HTML among other types.
+  // A browser accepts HTML among other types, so it gets JSON if the operation has no page.
   if (format === 'html') return 'json';
   throw notAcceptable(operation, format, offered);
 }

@@ -31,9 +31,9 @@ import { RowStreams } from './row-stream.ts';
 import type { SlowReads } from './slow-reads.ts';
 
 export const API_PATH = '/api/v1';
-/** Limit of requests for each caller. A stream counts as one request, and so does a page. */
+/** The most requests of each caller in a minute. A stream counts as one request, and so does a page of a listing. */
 export const REQUESTS_PER_MINUTE = 1200;
-/** Callers may keep an answer, and ask each time whether it is still current. */
+/** Callers may keep an answer, but must ask before each use whether the answer is still current. */
 const CACHING = 'private, no-cache';
 
 export interface ApiOptions {
@@ -91,7 +91,7 @@ const serveApi: FastifyPluginAsync<ServedApi> = async (api, options) => {
   addMcp(api, options);
 };
 
-/** Numbers of a body are plain numbers; an integer that a double cannot hold stays exact. */
+/** Converts the integers of a body to plain numbers. An integer that a double cannot represent stays a bigint. */
 function numbersToPlain(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
@@ -119,7 +119,7 @@ function addRoute(api: FastifyInstance, operation: Operation, answers: Answers):
   });
 }
 
-/** Returns the fields of a form; null if the operation takes JSON. */
+/** Returns the fields of a form; null if the operation takes JSON. Throws ApiError for another content type. */
 async function formOf({ upload, name }: Operation, request: FastifyRequest): Promise<Record<string, unknown> | null> {
   const isForm = request.isMultipart();
   if (upload !== undefined && isForm) return readUpload(request, upload);
@@ -252,12 +252,17 @@ class Answers {
   }
 }
 
-/** Joins two objects, each rendered by `renderJson` and not empty, without rendering them again. */
+/**
+ * Joins the JSON of two objects into the JSON of one object. Both must come from `renderJson` and must not be empty.
+ */
 function joinObjects(first: string, second: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(first.replace(/\n\}\n$/, ',')), second.subarray(1)]);
 }
 
-/** Files are sent as downloads, except streams of lines. So is a printable page, because it contains a script. */
+/**
+ * Sets the headers of a file. CSV and NDJSON are sent as they are, other files as downloads. A printable page is a
+ * download, too, because it contains a script.
+ */
 function asFile(reply: FastifyReply, name: string, format: FileFormat): FastifyReply {
   reply.header('cache-control', 'no-store').type(mediaTypeOf(format));
   if (format === 'csv' || format === 'ndjson') return reply;

@@ -5,7 +5,7 @@ import type { Role } from '../../core/text/roles.ts';
 export interface Caller {
   name: string;
   role: Role;
-  /** `write`: the tools of MCP include changes. */
+  /** `write` if the MCP tools of the caller include changes. */
   mcp?: 'read' | 'write' | undefined;
 }
 
@@ -14,8 +14,8 @@ interface KnownToken extends Caller {
 }
 
 /**
- * Returns the caller that a token belongs to, or null. Compares with every token in constant time: neither the length of a
- * token nor its place in the list shows.
+ * Returns the caller that a token belongs to; null if the token is unknown. Every token is compared in constant time,
+ * so that the response time reveals neither the length of a token nor its position in the list.
  */
 export function callerOf(given: Buffer | null, tokens: readonly KnownToken[]): Caller | null {
   if (given === null) return null;

@@ -3,7 +3,10 @@ import { parseExact, stringifyExact } from '../../core/text/exact-json.ts';
 import type { RowKey } from '../../operations/operation.ts';
 import { ApiError } from './problem.ts';
 
-/** A listing that a cursor belongs to: another ledger, operation or filter has other rows. */
+/**
+ * The listing that a cursor belongs to. A cursor cannot be used with another ledger, operation or filter, because the
+ * rows differ.
+ */
 export interface CursorPlace {
   ledgerId: string;
   operation: string;
@@ -13,12 +16,15 @@ export interface CursorPlace {
 const VERSION = 1;
 const MAX_CURSOR_LENGTH = 8192;
 
-/** Returns the opaque text that continues a listing after a row. It stays valid while the ledger grows. */
+/**
+ * Returns the cursor: an opaque text that continues a listing after the row with this key. A cursor stays valid while
+ * the ledger grows.
+ */
 export function encodeCursor(place: CursorPlace, key: RowKey): string {
   return Buffer.from(stringifyExact([VERSION, ...marksOf(place), key])).toString('base64url');
 }
 
-/** Returns the key in a cursor. Throws `bad_cursor` for one that is not from this listing. */
+/** Returns the row key in a cursor. Throws `bad_cursor` if the cursor does not belong to this listing. */
 export function decodeCursor(place: CursorPlace, cursor: string): RowKey {
   const [ledger, listing] = marksOf(place);
   const [version, ofLedger, ofListing, key] = parsed(cursor);

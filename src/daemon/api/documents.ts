@@ -30,7 +30,7 @@ export async function readDocument(
   return { document, snapshot: readSnapshot(scope.connection, inputWorkspace(input)) };
 }
 
-/** Makes a change. Its document says whether it is applied, and has the notes for the caller. */
+/** Makes a change. The document of the answer shows whether the change is applied, and has notes for the caller. */
 export async function applyChange(
   operation: ChangeOperation<Operation['input'], object>,
   scope: Scope,
@@ -41,7 +41,10 @@ export async function applyChange(
   return { document: { ...document, applied, notes }, rendered, snapshot };
 }
 
-/** Reads one page of a listing; a slow one in the thread if the caller has one, and slow rows in turns. */
+/**
+ * Reads one page of a listing. A slow listing is read in a thread, if the caller has one. Slow rows are read in short
+ * turns of the event loop.
+ */
 export async function runPage(
   operation: AnyListOperation,
   scope: Scope,
@@ -55,7 +58,10 @@ export async function runPage(
     : readPage(operation, scope, input, page);
 }
 
-/** Reads one page of a listing. Its member `next_cursor` continues it, and is null on the last page. */
+/**
+ * Reads one page of a listing. The member `next_cursor` of the answer continues the listing; it is null on the last
+ * page.
+ */
 export function readPage(
   operation: AnyListOperation,
   scope: Scope,
@@ -68,7 +74,10 @@ export function readPage(
   })();
 }
 
-/** Reads one page on a connection of its own, because a transaction of the shared one ends with the turn. */
+/**
+ * Reads one page in several turns of the event loop. Uses a separate connection, because a transaction on the shared
+ * connection must end within one turn.
+ */
 async function readPageInTurns(
   operation: AnyListOperation,
   scope: Scope,
@@ -86,7 +95,10 @@ async function readPageInTurns(
   }
 }
 
-/** Starts a page, which ends with the row after it if there is one. `answer` makes the answer from these rows. */
+/**
+ * Starts to read a page. The listing has one row more than the page, which shows whether another page follows. `answer`
+ * makes the answer from these rows.
+ */
 function startPage(operation: AnyListOperation, scope: Scope, input: Record<string, unknown>, page: PageInput) {
   const place = cursorPlace(operation, scope, input);
   const after = page.cursor === null ? null : decodeCursor(place, page.cursor);
@@ -103,7 +115,7 @@ function startPage(operation: AnyListOperation, scope: Scope, input: Record<stri
   return { listing, answer };
 }
 
-/** Returns the listing that the cursors of an operation belong to. */
+/** Describes the listing to which the cursors of an operation with this input belong. */
 export function cursorPlace({ name }: Operation, { connection }: Scope, input: object): CursorPlace {
   return { ledgerId: ledgerId(connection), operation: name, input };
 }

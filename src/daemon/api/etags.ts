@@ -16,8 +16,8 @@ interface Remembered {
 }
 
 /**
- * The entity tags of answers. A tag is made from the answer, so it changes when the answer does. It is remembered until
- * somebody writes to the ledger, so that polling an unchanged ledger only reads its version.
+ * The entity tags of answers. A tag is a hash of the answer, so the tag changes when the answer does. Tags are
+ * remembered until the ledger changes, so that polling an unchanged ledger only reads its version.
  */
 export class EntityTags {
   readonly #known = new Map<string, Remembered>();
@@ -51,7 +51,7 @@ export class EntityTags {
     return etag;
   }
 
-  /** A number that changes when another connection commits a change. */
+  /** Returns the ledger's version: a number that changes when another connection commits a change. */
   version(): number {
     return this.#version();
   }

@@ -198,7 +198,7 @@ function problems(): Record<string, Json> {
   );
 }
 
-/** Converts a schema to JSON Schema. A bigint is an integer with all its digits. */
+/** Converts a schema to JSON Schema. A bigint becomes an integer of the format `int64`. */
 export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema, ...json } = z.toJSONSchema(schema, {
     io,

@@ -31,7 +31,7 @@ export class ApiError extends AppError {
 /** Seconds after which a caller may retry after a temporary failure. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The statuses of error codes that are not in a group, see `statusOf`. */
+/** The HTTP statuses of error codes. `statusOf` has rules for the other codes. */
 const STATUSES: Readonly<Record<string, number>> = {
   usage: 400,
   bad_period: 400,
@@ -48,7 +48,7 @@ export function statusOf(error: AppError): number {
   const known = STATUSES[error.code];
   if (known !== undefined) return known;
   if (error.code.startsWith('unknown_')) return 404;
-  // Any other refusal is about the state of the ledger, such as a month that is closed already.
+  // An error with any other code is due to the state of the ledger, such as a month that is already closed.
   return error.retryable ? 503 : 409;
 }
 
@@ -87,7 +87,7 @@ export function problemOf(thrown: unknown): Problem {
   return problem;
 }
 
-/** Answers with a problem. */
+/** Answers with the problem document of an error. */
 export function sendProblem(reply: FastifyReply, thrown: unknown, redact: Redactor): FastifyReply {
   const problem = problemOf(thrown);
   if (problem.status === 503) reply.header('retry-after', RETRY_AFTER_SECONDS);

@@ -7,7 +7,7 @@ import { ApiError, type FieldFault } from './problem.ts';
 export const DEFAULT_LIMIT = 100;
 export const MAX_LIMIT = 1000;
 
-/** The words for an operation in errors: its kind, and the place that describes its fields. */
+/** How errors name an operation (`noun`), and where they say that its fields are described (`hint`). */
 export interface Entry {
   noun: 'path' | 'tool';
   hint: string;
@@ -21,7 +21,10 @@ export interface PageInput {
   cursor: string | null;
 }
 
-/** Returns a function that reads the input of an operation from path, query and body. Throws `bad_request`. */
+/**
+ * Returns a function that reads the input of an operation from the path, the query and the body or form. The function
+ * throws `bad_request` if the input is not valid.
+ */
 export function inputReader(
   operation: Operation,
 ): (
@@ -48,8 +51,8 @@ export function inputReader(
 }
 
 /**
- * Returns the fields of the path. One that is left empty may be given in the query or the body, because clients change a
- * path with the ids `.` and `..`.
+ * Returns the fields in the path that are not empty. An empty field may be given in the query or the body instead,
+ * because clients change a path that contains the ids `.` or `..`.
  */
 function pathFields(params: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(params as object).filter(([, text]) => text !== ''));
@@ -86,7 +89,7 @@ export function badRequest(fields: readonly FieldFault[], { hint }: Entry = PATH
 
 type FieldKind = 'boolean' | 'integer' | 'number' | 'array' | 'text';
 
-/** Returns how the text of a query parameter becomes the value of each field. */
+/** Returns, for each field, the type to which the text of a query parameter is converted. */
 function fieldKinds(input: z.ZodObject): Map<string, FieldKind> {
   const schema = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const properties = Object.entries(schema.properties ?? {});
@@ -98,7 +101,7 @@ function fieldKinds(input: z.ZodObject): Map<string, FieldKind> {
   );
 }
 
-/** The fields of a form are texts, besides its file. */
+/** Converts the fields of a form to values. All of them are texts, except the file. */
 function formValues(form: Record<string, unknown>, kinds: Map<string, FieldKind>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(form).map(([field, text]) => [field, fieldValue(text, kinds.get(field))]));
 }
@@ -135,7 +138,9 @@ function isFieldGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A field that the path or the query has already given is refused in the body. */
+/**
+ * Returns the fields of a body. Throws `bad_request` if the path or the query has already given one of these fields.
+ */
 function withoutFields(body: Record<string, unknown>, texts: object): Record<string, unknown> {
   const twice = Object.keys(body).filter((field) => field in texts);
   if (twice.length > 0)

@@ -23,8 +23,8 @@ export interface ReadOrder {
   /** The page of a listing; null for a document. */
   page: PageInput | null;
   /**
-   * `document`: an object; `json`: its JSON, because a large document takes longer to copy and to render than to read;
-   * `body`: the JSON with the state of the ledger that it shows.
+   * The form of the reply. `document`: an object; `json`: the object as JSON, because a large document takes longer to
+   * copy and to render than to read; `body`: the JSON with the added member `snapshot`.
    */
   as: 'document' | 'json' | 'body';
   actor: Actor;
@@ -33,18 +33,18 @@ export interface ReadOrder {
 
 export type ReadReply = { id: number } & ({ document: object } | { error: PackedError });
 
-/** Reads that are part of an operation or of a page. */
+/** Reads that are only a part of an operation or of a page. */
 const INNER_READS: readonly SlowRead<z.ZodObject, object>[] = [compareInvoices, readComparison, readCards];
 
-/** A message to the thread: a read, or the id of one whose caller has gone. */
+/** A message to the thread: a read to run, or the id of a read to cancel because its caller has gone. */
 export type ReadMessage = ReadOrder | { cancel: number };
 
-/** Aborts the reads that run. */
+/** The controllers that abort the running reads, by the id of the read. */
 const running = new Map<number, AbortController>();
 
 async function run({ id, config, nowMs, actor, ...order }: ReadOrder): Promise<object> {
   const receivedMs = systemClock.monotonic();
-  // A read sees one time. Signatures of requests to the service need the passing one.
+  // A read uses one fixed time. Requests to the service use the passing time, because their signatures need it.
   const clock = { ...systemClock, now: () => nowMs };
   const passing = { ...clock, now: () => nowMs + Math.floor(systemClock.monotonic() - receivedMs) };
   const logger = createLogger({ level: 'silent' });

@@ -10,9 +10,12 @@ import { ApiError } from './problem.ts';
 import { makeSheetFile } from './sheet-files.ts';
 import { Turns, takeRowsInTurns } from './turns.ts';
 
-/** Each stream holds a read transaction, which keeps the write-ahead log from shrinking. */
+/**
+ * The most streams that are open at the same time. Each has a read transaction, which prevents the write-ahead log from
+ * shrinking.
+ */
 const MAX_STREAMS = 4;
-/** Rows that are read at a time, between two turns of the event loop. */
+/** The number of rows that are read at a time. Afterwards, the event loop can do other work. */
 const ROWS_PER_PAGE = 500;
 
 /** Streams of all rows of a listing. Each stream reads one state of the ledger, on its own connection. */
@@ -25,8 +28,8 @@ export class RowStreams {
   }
 
   /**
-   * Returns all rows of a listing, or its printable page, as a stream. Throws `streams_busy` if too many are open. A
-   * workbook and a Parquet file are complete before the stream begins.
+   * Returns all rows of a listing, or its printable page, as a stream. Throws `streams_busy` if too many streams are
+   * open. A workbook or a Parquet file is complete before its stream begins.
    */
   async start(operation: AnyListOperation, scope: Scope, input: object, format: FileFormat): Promise<Readable> {
     const { own, end } = this.#open(scope);
@@ -78,7 +81,7 @@ export class RowStreams {
     return makeSheetFile({ format, name: operation.title, pieces, columns: () => columns, signal });
   }
 
-  /** Yields the values of each row as a line of JSON. */
+  /** Yields texts in which each line has the values of one row as JSON. */
   async *#values(
     operation: AnyListOperation,
     scope: Scope,
@@ -92,7 +95,7 @@ export class RowStreams {
     }
   }
 
-  /** Yields a printable page, and lets the event loop turn between two pieces. */
+  /** Yields the pieces of a printable page. The event loop can do other work between two pieces. */
   async *#page(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<string> {
     const listing = operation.run(scope, input as never, ALL_ROWS);
     for (const piece of operation.page?.(listing) ?? []) {
@@ -114,7 +117,7 @@ export class RowStreams {
     for await (const { rows, columns } of pagesOf(operation, scope, input)) {
       const values = rows.map((row) => rowValuesOf(row, columns));
       const text = [...csvPieces({ name: operation.title, columns, rows: values }, {})].join('');
-      // Each page is a CSV of its own; only the first keeps its header.
+      // The text of each page begins with the header. Only the first page keeps it.
       yield this.#redact(isFirst ? text : text.slice(text.indexOf('\n') + 1));
       isFirst = false;
     }
@@ -126,7 +129,7 @@ interface StreamPage {
   columns: readonly SheetColumn[];
 }
 
-/** Reads a listing page by page, in turns of the event loop. */
+/** Reads a listing page by page, in short turns, so that the event loop can do other work in between. */
 async function* pagesOf(operation: AnyListOperation, scope: Scope, input: object): AsyncGenerator<StreamPage> {
   const turns = new Turns();
   let after: RowKey | null = null;

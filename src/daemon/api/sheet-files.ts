@@ -26,17 +26,17 @@ const SHEET_THREAD_MEMORY_MB = 512;
 interface SheetRequest {
   format: SheetFormatOfThread;
   name: string;
-  /** The rows in text: each line is a JSON array of the values of a row. */
+  /** The rows as text: each line is a JSON array of the values of a row. */
   pieces: AsyncIterable<string>;
-  /** Called after the last piece. */
+  /** Returns the columns; called after the last piece. */
   columns: () => readonly SheetColumn[];
   signal: AbortSignal;
 }
 
 /**
- * Makes a workbook or a Parquet file and returns a stream of it. The rows go through a file of text, because both formats
- * are written in one go: a thread does that, so that requests are answered meanwhile. The files are gone once the stream
- * is closed.
+ * Makes a workbook or a Parquet file and returns a stream of it. The rows are first written to a text file. A thread
+ * then makes the workbook or the Parquet file from it in one step, so that requests are answered meanwhile. Both files
+ * are removed when the stream is closed.
  */
 export async function makeSheetFile({ format, name, pieces, columns, signal }: SheetRequest): Promise<Readable> {
   const folder = await mkdtemp(join(tmpdir(), 'usage-ledger-sheet-'));
@@ -65,7 +65,7 @@ async function writeRowPieces(path: string, pieces: AsyncIterable<string>): Prom
   }
 }
 
-/** Columns of listings have functions, which do not cross threads. */
+/** Returns a column without its functions, because functions cannot be sent to a thread. */
 function plainColumn({ name, kind, sum }: SheetColumn): SheetColumn {
   return sum === undefined ? { name, kind } : { name, kind, sum };
 }

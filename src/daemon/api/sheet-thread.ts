@@ -8,7 +8,7 @@ import type { SheetOrder } from './sheet-files.ts';
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Makes a workbook or a Parquet file of rows in a file. This file runs as a thread and is never imported. */
+/** Makes a workbook or a Parquet file from a text file of rows. This file runs as a thread and is never imported. */
 async function makeFile({ rowsPath, path, format, name, columns }: SheetOrder): Promise<void> {
   await writeSheetFile({ name, columns, rows: rowsIn(rowsPath, columns) }, { path, format });
 }

@@ -9,7 +9,7 @@ import type { ReadMessage, ReadOrder, ReadReply } from './read-thread.ts';
 /** The thread ends after this time without a read, because its code takes memory. */
 const READ_THREAD_IDLE_MS = 60_000;
 const READ_THREAD_MEMORY_MB = 1024;
-/** Maximum reads that wait; further ones fail with `reads_busy`. */
+/** The most reads that can wait. Further reads fail with `reads_busy`. */
 const MAX_WAITING_READS = 8;
 
 interface WaitingRead {
@@ -62,7 +62,7 @@ export class SlowReads {
     return (operation, input) => this.#render({ context, actor, signal }, operation, input, 'json');
   }
 
-  /** Returns the answer of a slow read, or of a slow dry run, as JSON in UTF-8, with the state of the ledger that it shows. */
+  /** Returns the answer of a slow read, or of a slow dry run, as JSON in UTF-8. The answer contains its `snapshot`. */
   body(scope: Scope, operation: string, input: Record<string, unknown>): Promise<Uint8Array> {
     return this.#render(scope, operation, input, 'body');
   }
@@ -76,7 +76,7 @@ export class SlowReads {
     return this.#run({ config, operation, input, page: null, as, actor, nowMs: clock.now() }, signal);
   }
 
-  /** Ends the thread; reads that wait fail. May be called twice. */
+  /** Ends the thread. Waiting reads fail with `reason`. May be called twice. */
   async stop(reason = new AppError('cancelled', 'the daemon is stopping')): Promise<void> {
     this.#cancelIdle();
     const ended = this.#worker;

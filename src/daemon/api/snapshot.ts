@@ -16,7 +16,7 @@ export const snapshotSchema = z.strictObject({
 
 export type Snapshot = z.output<typeof snapshotSchema>;
 
-/** Reads the state of the ledger for one workspace, or for all that the ledger reads. */
+/** Reads the state of the ledger for one workspace or, if `workspaceId` is undefined, for all workspaces. */
 export function readSnapshot(connection: LedgerDb, workspaceId: string | undefined): Snapshot {
   const all = query(connection).select().from(financeFreshness).all();
   const read = workspaceId === undefined ? all : all.filter(({ workspace_id }) => workspace_id === workspaceId);

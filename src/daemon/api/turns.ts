@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
 
-/** Other requests wait no longer than this for one that reads many rows. */
+/** A request that reads many rows lets other requests wait no longer than this. */
 const MAX_TURN_MS = 10;
 
-/** Splits long work of the main thread into turns of the event loop. */
+/** Splits long work of the main thread into short turns, between which the event loop does other work. */
 export class Turns {
   readonly #clock: Pick<Clock, 'monotonic'>;
   #startMs: number;
@@ -17,14 +17,14 @@ export class Turns {
     return this.#clock.monotonic() - this.#startMs > MAX_TURN_MS;
   }
 
-  /** Lets the event loop turn. */
+  /** Ends a turn: lets the event loop do other work, then starts the next turn. */
   async next(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     this.#startMs = this.#clock.monotonic();
   }
 }
 
-/** Reads up to `limit` rows, in turns. */
+/** Reads up to `limit` rows in short turns of the event loop. */
 export async function takeRowsInTurns<Row>(rows: Iterable<Row>, limit: number, turns: Turns): Promise<Row[]> {
   const found: Row[] = [];
   for (const row of rows) {

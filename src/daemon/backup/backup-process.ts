@@ -13,8 +13,8 @@ export interface BackupJob {
 }
 
 /**
- * Makes one backup in a child process of the daemon. The child can be killed at any time, and a damaged file that crashes
- * SQLite does not crash the daemon. This file is run, never imported.
+ * Makes one backup in a child process of the daemon. The child can be killed at any time, and a damaged file that
+ * crashes SQLite does not crash the daemon. This file is run, never imported.
  */
 await runParentJob(async ({ ledgerPath, target, to }: BackupJob, signal): Promise<{ report: BackupReport }> => {
   if (to === null) return { report: await backupLedger({ ledgerPath, target, signal }) };

@@ -8,9 +8,15 @@ import type { HealthProbe } from './probe.ts';
 /** How long Redis may take to answer. Prometheus aborts a scrape after 10 s by default. */
 const METRICS_QUEUE_DEADLINE_MS = 2_000;
 
-/** One hour: the event loop monitor is a timer, and its default of 10 ms would keep waking an idle daemon. */
+/**
+ * Interval of the event loop monitor. The monitor is a timer, and its default of 10 ms would keep waking an idle
+ * daemon.
+ */
 const EVENT_LOOP_SAMPLE_MS = 3_600_000;
-/** Statistics that are meaningless with rare samples. `nodejs_eventloop_lag_seconds` stays: each scrape measures it. */
+/**
+ * Statistics that mean nothing if samples are rare. `nodejs_eventloop_lag_seconds` stays, because each scrape measures
+ * it.
+ */
 const EVENT_LOOP_STATISTICS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 
 /** Number of hex digits of the head's digest in its metric. They have 48 bits, which a double represents exactly. */

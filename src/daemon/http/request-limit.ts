@@ -4,8 +4,8 @@ import { sleep, systemClock } from '../../core/clock.ts';
 import { ApiError } from '../api/problem.ts';
 
 /**
- * A request over the limit is refused after this time, so that a caller who asks again at once takes no time from runs and
- * other callers.
+ * A request over the limit is refused after this time, so that a caller who repeats requests without a pause does not
+ * slow down runs and other callers.
  */
 const REFUSAL_DELAY_MS = 1_000;
 

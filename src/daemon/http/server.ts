@@ -36,8 +36,9 @@ import { createReportMaker, type ReportMaker } from './reports/report-maker.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 /**
- * An idle connection stays open longer than clients and proxies keep theirs: Caddy 120 s, Go and Traefik 90 s, nginx and
- * load balancers 60 s. A request that is sent while the server closes the connection would fail with ECONNRESET.
+ * How long an idle connection stays open. It is longer than clients and proxies keep theirs: Caddy 120 s, Go and
+ * Traefik 90 s, nginx and load balancers 60 s. A request that is sent while the server closes the connection would fail
+ * with ECONNRESET.
  */
 const IDLE_CONNECTION_MS = 125_000;
 /** Ids have up to 1,024 characters, each of up to four bytes as `%XX`. */

@@ -1,8 +1,8 @@
-/** A list of a document that is longer than an answer may be. */
+/** A list of a document that is shortened because it is too long for an answer. */
 export interface CutList {
-  /** The place of the list, as a JSON pointer such as `/workspaces/0/entries`. */
+  /** The position of the list in the document, as a JSON pointer such as `/workspaces/0/entries`. */
   member: string;
-  /** The number of its items in the answer. */
+  /** The number of items of the list that the answer contains. */
   shown: number;
   total: number;
 }

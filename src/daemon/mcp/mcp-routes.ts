@@ -10,7 +10,10 @@ import { createMcpServer } from './mcp-server.ts';
 import { type OperationTool, toolsOf } from './tools.ts';
 
 export const MCP_PATH = '/mcp';
-/** Streams of `subscriptions/listen`. Nothing is published on them, so a caller has no use for more. */
+/**
+ * The most open streams of `subscriptions/listen`. Nothing is published on these streams, so callers need no more of
+ * them.
+ */
 const MAX_SUBSCRIPTIONS = 16;
 
 export interface McpRoutesOptions {
@@ -88,7 +91,7 @@ function isForeign({ headers }: FastifyRequest): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== host;
 }
 
-/** Describes a request to the protocol library. Its body is parsed already. */
+/** Converts a request to the form that the protocol library needs, without the body, which has already been parsed. */
 function webRequest({ method, url, headers }: FastifyRequest, signal: AbortSignal): Request {
   const known = new Headers();
   for (const [name, value] of Object.entries(headers)) {

@@ -15,7 +15,7 @@ export interface McpServerOptions {
   host: ToolHost;
 }
 
-/** Creates the server of one connection, or of one request over HTTP. */
+/** Creates the MCP server for one connection, or for one request over HTTP. */
 export function createMcpServer({ version, tools, host }: McpServerOptions): Server {
   const server = new Server(
     { name: 'usage-ledger', version },

@@ -30,8 +30,8 @@ export async function serveMcpOverStdio(
 }
 
 /**
- * Opens the ledger for one call. An assistant keeps this process for days, and a restore replaces the file: a connection
- * that stayed open would show the old one.
+ * Opens the ledger for one call. An assistant keeps this process for days, and a restore replaces the ledger's file. A
+ * connection that stayed open would still read the old file.
  */
 async function withLedger<T>(
   context: Context,

@@ -11,21 +11,21 @@ import { ApiError, problemOf } from '../api/problem.ts';
 import { badRequest, type Entry, type PageInput, parseInput } from '../api/read-input.ts';
 import { type CutList, cutLists, listAt } from './cut-lists.ts';
 
-/** The rows of an answer: a model reads every one of them. */
+/** The most rows in an answer, because a model reads every row. */
 export const MAX_ROWS = 200;
 const DEFAULT_ROWS = 50;
 
 const TOOL: Entry = { noun: 'tool', hint: "see the tool's input schema" };
 
-/** An operation as a tool. */
+/** An operation with its description as an MCP tool. */
 export interface OperationTool {
   operation: Operation;
   tool: Tool;
 }
 
 /**
- * Returns the tools that a caller may use: every operation that reads and, with `writes`, the changes of the role. A tool
- * cannot take a file.
+ * Returns the tools that a caller may use: every operation that only reads and, if `writes` is true, the changes that
+ * the role may make. Operations that take a file are omitted, because a tool cannot take one.
  */
 export function toolsOf(operations: readonly Operation[], role: Role, writes: boolean): OperationTool[] {
   return operations
@@ -34,7 +34,10 @@ export function toolsOf(operations: readonly Operation[], role: Role, writes: bo
     .map((operation) => ({ operation, tool: describeTool(operation) }));
 }
 
-/** Clients accept letters, digits, `_` and `-` in the name of a tool. OpenAPI uses the same names. */
+/**
+ * Returns the name of an operation as a tool. Clients accept only letters, digits, `_` and `-` in such a name. OpenAPI
+ * uses the same names.
+ */
 export function toolName({ name }: Operation): string {
   return name.replace('.', '_');
 }
@@ -75,15 +78,18 @@ function pageProperties({ kind }: Operation): Properties {
   };
 }
 
-/** Where tools run. */
+/** What the tools need from the process that runs them. */
 export interface ToolHost {
   logger: Logger;
   redact: Redactor;
-  /** Passes the ledger and the caller to `use`, and keeps the ledger open until it has ended. */
+  /** Passes the ledger and the caller to `use`, and keeps the ledger open until `use` has ended. */
   withScope<T>(signal: AbortSignal, use: (scope: Scope) => Promise<T>): Promise<T>;
 }
 
-/** Runs a tool. A failure is an answer with `isError`, so that the model can read it and ask again. */
+/**
+ * Runs a tool. A failure becomes an answer with `isError`, so that the model can read the reason and call the tool
+ * again.
+ */
 export async function callTool(
   { operation, tool }: OperationTool,
   given: Record<string, unknown>,
@@ -112,7 +118,7 @@ function jsonText(value: object): string {
 
 interface ToolAnswer {
   document: object;
-  /** The way to the rest; null if the document is whole. */
+  /** How to request the rest; null if the document is complete. */
   note: string | null;
 }
 
@@ -166,7 +172,7 @@ function noteOf(operation: Operation, scope: Scope, input: object, { member, sho
   return `${member} has ${total} items, of which ${shown} are shown: ${askAgain(operation, cursor)}`;
 }
 
-/** Answers with the items of one list of a document, from where an earlier answer cut it. */
+/** Answers with the next items of one list of a document, starting where an earlier answer ended. */
 function restOfList(
   operation: DocumentOperation<Operation['input'], object>,
   scope: Scope,

@@ -4,13 +4,19 @@ import { VIEW_COLUMNS } from '../../ledger/store/schema/view-columns/view-column
 const PREFIX = 'ledger://views/';
 const RESOURCE_TYPE = 'text/markdown';
 
-/** The `finance_*` views of the ledger as resources: each shows the meaning of a row and of its columns. */
+/**
+ * The `finance_*` views of the ledger as MCP resources. Each resource describes what a row of the view and its columns
+ * mean.
+ */
 export const VIEW_RESOURCES: readonly Resource[] = Object.entries(VIEW_COLUMNS).map(([view, { row }]) => {
   const name = shortName(view);
   return { uri: `${PREFIX}${name}`, name, title: view, description: plain(row), mimeType: RESOURCE_TYPE };
 });
 
-/** Returns the columns of a view as Markdown. Throws ResourceNotFoundError for another address. */
+/**
+ * Returns the description of a view and its columns as Markdown. Throws ResourceNotFoundError if `uri` is not that of a
+ * view.
+ */
 export function readViewResource(uri: string): TextResourceContents {
   const view = Object.keys(VIEW_COLUMNS).find((known) => `${PREFIX}${shortName(known)}` === uri);
   const description = view === undefined ? undefined : VIEW_COLUMNS[view];
@@ -32,7 +38,7 @@ function shortName(view: string): string {
   return view.replace(/^finance_/, '');
 }
 
-/** Removes links: a resource has no pages beside it. */
+/** Removes links, because the pages that they lead to are not available as resources. */
 function plain(markdown: string): string {
   return markdown.replaceAll(/ \(\[[^\]]+\]\([^)]+\)\)|, see \[[^\]]+\]\([^)]+\)/g, '');
 }

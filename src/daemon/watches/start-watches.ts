@@ -18,7 +18,10 @@ import { startRetention } from './retention.ts';
 import { staleChecks, startStaleWatch } from './stale-watch.ts';
 import { startWalWatch } from './wal-watch.ts';
 
-/** Starts the jobs that keep the ledger file small. They use the writer, so they stop after the last run has been merged. */
+/**
+ * Starts the jobs that keep the ledger file small. They use the writer, so they stop after the last run has been
+ * merged.
+ */
 export async function startUpkeep(context: Context): Promise<Stoppable> {
   const { config, clock, logger } = context;
   const { path: ledgerPath, retentionDays } = config.ledger;
