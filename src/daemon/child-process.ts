@@ -88,7 +88,7 @@ export async function waitForResult<Done extends object>(
     const message = `could not start the process that ${does}: ${cause.message}`;
     throw new AppError(crashed, message, { cause, retryable: true });
   });
-  // The child may have sent a message that has not arrived yet. The message arrives before the channel closes.
+  // Waits until the channel closes, because a message that the child has sent may arrive until then.
   if (child.connected) await new Promise<void>((resolve) => child.once('disconnect', resolve));
   return resultOf(answer as ChildResult<Done> | null, `the process that ${does} ended with ${end}`, crashed);
 }

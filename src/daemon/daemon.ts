@@ -27,9 +27,9 @@ import {
 } from './watches/start-watches.ts';
 
 /**
- * Time that a stop gives running jobs before it aborts them. An aborted run applies nothing; the next daemon repeats
- * it. All waits of a stop together must be shorter than pm2's kill_timeout, which leaves `intake` and `rest` two
- * seconds each.
+ * Time that a stop gives running jobs before it aborts them. An aborted run applies nothing, and the next daemon
+ * repeats the run. All waits of a stop together must be shorter than pm2's kill_timeout, which leaves `intake` and
+ * `rest` two seconds each.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
 /** Time that a stop then gives running deliveries. The next daemon repeats a delivery that no receiver has answered. */
@@ -117,7 +117,7 @@ async function startParts(
   rest.push(async () => void (await queue.stop(JOBS_TIMES)));
   const waits = new QueuedJobs(context.clock);
 
-  // 3. The parts that a reload restarts, in the order of their start.
+  // 3. The parts that a reload may restart, in the order of their start.
   const publishing = new Reloadable(
     ({ publish }) => publish,
     () => startPublishing(context, wakeDeliveries),

@@ -8,9 +8,9 @@ import { StoppingError } from '../queue/errors.ts';
 import type { Context } from '../wiring/context.ts';
 
 const OUTBOX_INTERVAL_MS = 30_000;
-/** Messages that are sent to one channel at the same time. */
+/** The most messages that are sent to one channel at the same time. */
 const MAX_CONCURRENT_PER_CHANNEL = 4;
-/** The most due messages that are read per channel at a time. The next ones are read when these have been tried. */
+/** The most due messages that are read per channel at a time. The next messages are read when these have been tried. */
 const MAX_DUE_PER_CHANNEL = 1000;
 /** Minimum delay before the outbox is read again, so that many simultaneous events cause one read. */
 const MIN_OUTBOX_DELAY_MS = 100;
@@ -27,9 +27,9 @@ interface Lane {
 }
 
 /**
- * Sends due notifications: at the start, on request, when the next one becomes due, and every 30 seconds. The outbox is
- * in the ledger, so a crash loses no notification. Each channel has its own limit of concurrent attempts, so a receiver
- * that hangs does not delay other channels.
+ * Sends due notifications at the start, on request, when the next notification becomes due, and every 30 seconds. The
+ * outbox is in the ledger, so a crash loses no notification. Each channel has its own limit of concurrent attempts, so
+ * a receiver that hangs does not delay other channels.
  */
 export class Deliveries {
   readonly #outbox: Outbox;

@@ -8,7 +8,7 @@ interface DaemonJob {
   readonly intervalMs: number | null;
   /** True if the job also runs immediately when it is started. */
   readonly atOnce: boolean;
-  /** A run is aborted after this time. */
+  /** A run of the job is aborted after this time. */
   readonly deadlineMs: number;
   /**
    * The cause of the alert that is open while the job fails, and when the alert is reported again; null if the job has

@@ -18,7 +18,7 @@ export class Reloadable<Part extends { stop(): Promise<void> }> {
     const startedWith = this.#of(config);
     if (this.#stopped || (this.part !== null && isDeepStrictEqual(this.#startedWith, startedWith))) return;
     await this.part?.stop();
-    // Set before the start, so that the next reload tries again if the start fails.
+    // The part is null until the start succeeds, so that the next reload tries again if the start fails.
     this.part = null;
     this.part = await this.#start();
     this.#startedWith = startedWith;

@@ -7,7 +7,9 @@ import type { QueuedJobs } from './job-handlers.ts';
 
 interface ScheduleOptions {
   waits: QueuedJobs;
-  /** Timer for cron expressions; false: the scheduler only polls for due slots; undefined: node-cron. */
+  /**
+   * The timer for cron expressions. False: the scheduler only polls for due slots; undefined: the timer is node-cron.
+   */
   ticks: StartTicks | false | undefined;
 }
 

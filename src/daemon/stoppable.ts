@@ -4,7 +4,7 @@ export interface Stoppable {
 
 /**
  * Stops all parts at the same time, so that several slow parts take no longer than the slowest. Throws the first error
- * after all have ended.
+ * after all parts have stopped.
  */
 export async function stopAll(parts: readonly Stoppable[]): Promise<void> {
   const results = await Promise.allSettled(parts.map((part) => part.stop()));

@@ -16,7 +16,7 @@ import { Turns, takeRowsInTurns } from './turns.ts';
 /** The document of an operation, and the state of the ledger that it shows. */
 export interface Answer {
   document: object;
-  /** Members that follow those of `document`; see `ChangeResult`. */
+  /** Further members of the answer as JSON, which follow those of `document`; see `ChangeResult`. */
   rendered?: Uint8Array | undefined;
   snapshot: Snapshot;
 }

@@ -31,7 +31,10 @@ export class EntityTags {
     this.#clock = clock;
   }
 
-  /** Returns the remembered tag of a URL; null if the ledger or the configuration has changed since, or the tag is too old. */
+  /**
+   * Returns the remembered tag of a URL; null if the ledger or the configuration has changed since, or the tag is too
+   * old.
+   */
   current(address: string): string | null {
     const known = this.#known.get(address);
     if (known === undefined || known.config !== this.#config() || known.version !== this.#version()) return null;
@@ -39,7 +42,10 @@ export class EntityTags {
     return ageMs >= 0 && ageMs < REMEMBERED_MS ? known.etag : null;
   }
 
-  /** Computes the tag of an answer and remembers it for the URL. `version` is the ledger's version before the answer was read. */
+  /**
+   * Computes the tag of an answer and remembers it for the URL. `version` is the ledger's version before the answer was
+   * read.
+   */
   remember(address: string, body: string, version: number): string {
     const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
     this.#known.delete(address);

@@ -13,14 +13,14 @@ export const UPLOAD_LIMITS = {
 } as const;
 
 /**
- * Reads the fields of a form, with its file as the field `fileField`. Throws ApiError for a file under another name, and for a
- * body that is not the form that its header announces.
+ * Reads the fields of a form, with its file as the field `fileField`. Throws ApiError if the file has another field
+ * name, or if the body is not a valid form.
  */
 export async function readUpload(request: FastifyRequest, fileField: string): Promise<Record<string, unknown>> {
   try {
     return await readParts(request, fileField);
   } catch (error) {
-    // The parser's own errors have no status: the body ends early, or a part has no header.
+    // Errors of the parser have no status, for example if the body ends early or a part has no header.
     if (error instanceof ApiError || hasStatus(error)) throw error;
     throw refusedUpload(`the body is not a form: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -18,8 +18,8 @@ interface WaitingRead {
 }
 
 /**
- * Runs reads that take seconds for a large ledger in a thread, so that other requests are answered meanwhile. The thread
- * starts with the first read.
+ * Runs slow reads in a thread, so that other requests are answered meanwhile. With a large ledger, such reads take
+ * seconds. The thread starts with the first read.
  */
 export class SlowReads {
   readonly #waiting = new Map<number, WaitingRead>();

@@ -58,7 +58,7 @@ export function startBackupSchedule({
   let restUntilMs = 0;
   /** Number of times in a row that the bucket refused a permission. */
   let refusals = 0;
-  /** Name of the new backup, while the old backups could not be removed yet; null if none have to be removed. */
+  /** Name of the new backup, if old backups still have to be removed after it; else null. */
   let unrotated: string | null = null;
 
   const makeBackup = async (name: string, stopping: AbortSignal): Promise<void> => {

@@ -5,5 +5,5 @@ export interface DoctorJob {
   cwd: string;
 }
 
-/** The check that finds the newest backup. */
+/** The name of the check that finds the newest backup. */
 export const LAST_BACKUP_CHECK = 'last backup';

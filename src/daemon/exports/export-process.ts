@@ -22,7 +22,10 @@ export interface ExportJob extends Pick<ExportConfig, 'name' | 'view' | 'format'
   path: string;
   /** The bucket to upload to; null: the file stays at `path`. */
   to: S3Place | null;
-  /** The workspaces whose rows a FOCUS file contains. Other views can be filtered by the first of them only. */
+  /**
+   * The workspaces whose rows a FOCUS file contains. The rows of a view can be filtered by the first of these
+   * workspaces only.
+   */
   workspaceIds: readonly string[];
   /** True if a view with a workspace column contains only the rows of the first workspace in `workspaceIds`. */
   onlyThese: boolean;

@@ -32,7 +32,7 @@ const FAILED = 'export failed, it will be retried';
 
 export interface ExportScheduleOptions extends JobDeps {
   config: Pick<Config, 'exports' | 'focus' | 'workspaces' | 'ledger'>;
-  /** Returns the closes in force whose event is newer than `eventSeq`, oldest first. */
+  /** Returns the closes in force after the position `eventSeq` of the chain, oldest first. */
   closesAfter: (eventSeq: number) => CloseInForce[];
   reportHealth(detail: string | null): Promise<void>;
 }
@@ -51,7 +51,7 @@ interface Due {
 
 /**
  * Writes each export in a child process, at the slots of its cron expression or after each close. After a downtime the
- * last missed slot and every missed close are exported. A failed export is logged, noted in its folder for `doctor`,
+ * last missed slot and every missed close are exported. A failed export is logged, recorded in its folder for `doctor`,
  * and retried every five minutes; the second failure raises an alert. A failed export does not delay other exports. A
  * stop kills the child and removes the unfinished file.
  */
@@ -60,12 +60,15 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
   const ids = config.workspaces.map(({ id }) => id);
   /** The monotonic time before which each export is not retried. */
   const restUntilMs = new Map<string, number>();
-  /** The consecutive failures of each export. The first one raises no alert. */
+  /**
+   * The number of consecutive failures of each export, and the reason of the last one. The first failure raises no
+   * alert.
+   */
   const faults = new Map<string, { tries: number; reason: string }>();
   /** The state of each export, as last read or written. */
   const states = new Map<string, ExportState>();
   const statuses = new Map<string, ExportStatus>();
-  /** Monotonic time after which the folders are checked again. */
+  /** Monotonic time after which the folders are read again for the metrics. */
   let nextStatusMs = Number.NEGATIVE_INFINITY;
   const folders = openFolders({ crashed: 'export_crashed' });
   const health = healthOf('exports', clock, options.reportHealth);
@@ -96,8 +99,7 @@ export function startExportSchedule(options: ExportScheduleOptions): ExportSched
         isWritten = true;
         await writeState(wanted, state);
       }
-      // The file of an export that has failed and is no longer due was written. Only its old files must still be
-      // removed.
+      // An export that failed and is no longer due has been written. Only its old files must still be removed.
       if (!isWritten && state.failing === null) return;
       isRemoving = true;
       const removed = await rotate(wanted, folders, clock, stopping);

@@ -12,7 +12,7 @@ import type { FolderRequest } from './folder-process.ts';
  */
 const FOLDER_DEADLINE_MS = 30 * SECOND_MS;
 
-/** Time that running commands have after a stop. It is less than a stop waits for a job. */
+/** Running commands may continue for this time after a stop. A stop waits longer than this for a job. */
 const STOP_GRACE_MS = 1_000;
 
 type FolderCommands = typeof FOLDER_COMMANDS;

@@ -61,8 +61,8 @@ export function addGuards(app: FastifyInstance, options: GuardOptions): void {
     if (given !== null) request.caller = callerOf(given, tokens());
     else if (!findSession(request, reply, options) && !open) return refuseWithoutRole(request, reply, options);
     if (!open && request.caller === null) return refuseStranger(request, reply, { ...options, given });
-    // The link of `usage-ledger open`: The link starts a session, so that the token does not stay in the address bar or
-    // the history.
+    // The link of `usage-ledger open` starts a session, so that the token does not stay in the address bar or the
+    // history.
     const clean = withoutToken(request.url);
     const token = tokens().find(({ name }) => name === request.caller?.name);
     if (!open && given !== null && clean !== null && token !== undefined) {

@@ -22,7 +22,10 @@ export type Measurements = ReturnType<typeof createMeasurements>;
 interface Measured {
   queues: readonly Queue[];
   workspaces(): WorkspaceLine[];
-  /** The exports as last read from their folders, which may hang. */
+  /**
+   * The statuses of the exports, as last read from their folders. The folders are not read for each request, because a
+   * folder may hang.
+   */
   exportStatuses(): readonly ExportStatus[];
 }
 
@@ -84,7 +87,7 @@ export interface RunCount {
   workspaceId: string;
   status: string;
   count: number;
-  /** Total duration from claim to end. */
+  /** Total duration of these runs, each from its claim of the workspace to its end. */
   seconds: number;
   pages: number;
   records: number;

@@ -24,7 +24,7 @@ const HEAD_DIGITS = 12;
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** A metric, named without the prefix `usage_ledger_`. Each scrape replaces all its samples. */
+/** A metric. `name` has no prefix `usage_ledger_`. Each scrape replaces all samples of the metric. */
 interface Family {
   name: string;
   help: string;
@@ -34,8 +34,9 @@ interface Family {
 }
 
 /**
- * Creates a registry with the daemon's metrics, read from the probe at each scrape. While Redis is unavailable the queue
- * gauges are absent. Create one registry per process: collecting the process metrics cannot be stopped.
+ * Creates a registry with the daemon's metrics, read from the probe at each scrape. While Redis is unavailable, the
+ * queue gauges are absent. Create only one registry per process, because the collection of process metrics cannot be
+ * stopped.
  */
 export function createMetrics(probe: HealthProbe, measured: Measurements, version: string): Registry {
   const registry = new Registry();

@@ -6,8 +6,8 @@ import { systemRandomness } from '../../core/randomness.ts';
 const TOKEN_BYTES = 24;
 
 /**
- * Returns the token that protects the pages: the configured one, or the one in a file that only the daemon's user can
- * read, which the first start creates. Raises `http_token` if the file cannot be created or read.
+ * Returns the token that protects the pages: the configured token, or else the token in a file. The first start creates
+ * this file, and only the daemon's user can read it. Throws `http_token` if the file cannot be created or read.
  */
 export function makePagesToken(http: Config['http']): string {
   if (http.token === null) {
@@ -23,7 +23,7 @@ export function makePagesToken(http: Config['http']): string {
   return readPagesToken(http);
 }
 
-/** Reads the current token without creating one. Raises `http_token` if there is none. */
+/** Reads the current token without creating one. Throws `http_token` if there is no token. */
 export function readPagesToken({ token, tokenFile }: Config['http']): string {
   if (token !== null) return token;
   try {

@@ -19,8 +19,8 @@ export interface Freshness {
   lastCompleteRunAtMs: number | null;
   staleAfterMs: number;
   /**
-   * True if there was no complete run for longer than `staleAfterMs`, and the daemon has run for at least as long. See
-   * `isStale`.
+   * True if there was no complete run for longer than `staleAfterMs`, although the daemon has run for at least as long.
+   * A run that is queued or under way may prevent this, see `isStale`.
    */
   stale: boolean;
 }
@@ -55,7 +55,7 @@ export function createHealthProbe(
   };
   const tally = createRunTally(connection);
 
-  // While Redis is unavailable, a queued job does not excuse a stale workspace.
+  // While Redis is unavailable, a workspace can be stale even if a job is queued for it.
   const waitingWhileUp = (id: string, lastAttemptAtMs: number | null): number | null =>
     queueSystem.redisUp ? waitingSince(id, lastAttemptAtMs) : null;
 

@@ -29,7 +29,8 @@ export async function registerQueueBoard(app: FastifyInstance, queues: readonly 
       uiConfig: { boardTitle: 'usage-ledger', hideDocsLink: true, hideRedisDetails: true },
     },
   });
-  // The board loads external fonts, which this server's policy blocks with an error on every visit.
+  // The board loads external fonts, which the security policy of this server blocks, with an error in the browser on
+  // every visit.
   app.addHook('onSend', async (_request, _reply, payload) =>
     typeof payload === 'string' ? payload.replace(/<link\b[^>]*\bfonts\.g[^>]*>/g, '') : payload,
   );

@@ -3,7 +3,7 @@ import { summarizeError } from '../../core/errors.ts';
 import type { PublishHealth } from '../watches/publish-watch.ts';
 import type { Freshness, HealthProbe } from './probe.ts';
 
-/** A reason why the daemon is not ready; `code` is stable, `message` is for people. */
+/** A reason why the daemon is not ready. `code` does not change between versions; `message` is for people. */
 export interface ReadinessFault {
   code: 'workspace_stale' | 'redis_unavailable' | 'ledger_unwritable' | 'ledger_unreadable' | 'publish_stale';
   message: string;

@@ -26,7 +26,7 @@ export function withoutToken(url: string): string | null {
   if (!parameters.has(TOKEN_PARAMETER)) return null;
   parameters.delete(TOKEN_PARAMETER);
   const [path = '/'] = url.split('?', 1);
-  // A single slash: `//name` would redirect to another host.
+  // The path must begin with a single slash, because `//name` would redirect to another host.
   return `/${path.replace(/^\/+/, '')}${parameters.size === 0 ? '' : `?${parameters}`}`;
 }
 

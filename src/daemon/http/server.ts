@@ -46,7 +46,7 @@ const MAX_PARAMETER_LENGTH = 12_288;
 /** The actor that is recorded for a caller with the token of the pages. */
 const PAGES_CALLER = 'pages';
 
-/** No page has a schema, so Fastify's two schema compilers are not loaded. */
+/** No route has a schema, so Fastify's two schema compilers are not loaded. */
 const WITHOUT_SCHEMAS = {
   schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
 };
@@ -170,9 +170,9 @@ function addRequestLog(app: FastifyInstance, logger: Logger): void {
 /** Adds the security headers and error handlers of all responses, including bull-board's. */
 function addCommonHandlers(app: FastifyInstance, logger: Logger, redact: Redactor = (text) => text): void {
   app.addHook('onSend', async (request, reply) => {
-    // Pages with forms have a policy of their own.
+    // Pages with forms set these two headers themselves.
     const own = ['content-security-policy', 'referrer-policy'];
-    // Callers of the API may keep an answer and ask whether it is still current; the console's assets never change.
+    // The API and the console's assets set this header themselves, because their answers may be cached.
     if (isApi(request) || request.url.startsWith(`${ASSETS_PATH}/`)) own.push('cache-control');
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
       if (!own.includes(name) || !reply.hasHeader(name)) reply.header(name, value);
@@ -322,7 +322,7 @@ export function startDaemonHttp(context: Context, { probe, queue, exportStatuses
   });
 }
 
-/** Returns a function that reads the token of the active configuration, once per configuration. */
+/** Returns a function that returns the token of the active configuration. It reads the token once per configuration. */
 function pagesToken(config: () => Config): () => string {
   let known: { http: Config['http']; token: string } | null = null;
   return () => {

@@ -23,7 +23,10 @@ export interface McpRoutesOptions {
   enqueueSync: EnqueueSync;
 }
 
-/** Serves MCP over Streamable HTTP at `/mcp`, without sessions. The guards of the server have checked host and token. */
+/**
+ * Serves MCP over Streamable HTTP at `/mcp`, without sessions. The guards of the server have already checked the host
+ * and the token.
+ */
 export function addMcp(app: FastifyInstance, options: McpRoutesOptions): void {
   const { context, version, slowReads, enqueueSync } = options;
   const toolsByPermission = new Map<string, OperationTool[]>();

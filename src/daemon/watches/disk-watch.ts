@@ -56,7 +56,7 @@ export class UnrecordedFault {
     this.#waiting = waiting;
   }
 
-  /** Emergency notifications that channels have received, or may have. */
+  /** The emergency notifications that channels have received or may have received. */
   get alreadySent(): EmergencyMessage[] {
     return [...this.#sent, ...(this.#waiting ?? []).filter(({ isPossible }) => isPossible)];
   }
@@ -106,7 +106,7 @@ export function describeFreeSpace(bytes: number): string {
   return `${withThousands(String(Math.floor(bytes / 1024 ** 2)))} MiB free`;
 }
 
-/** Free space over time. */
+/** Measures how fast the free space shrinks, and detects a shortage. */
 class FreeSpaceTrend {
   #spans: number[] = [];
   #last: { bytes: number; atMs: number } | null = null;

@@ -86,7 +86,7 @@ export function startLedgerDiskWatch(
   });
 }
 
-/** The scheduled backups and exports. */
+/** The jobs that write the scheduled backups and exports. */
 export interface FileJobs extends Stoppable {
   exportStatuses(): readonly ExportStatus[];
 }

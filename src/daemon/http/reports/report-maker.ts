@@ -27,7 +27,7 @@ const MAX_CACHED_PAGES = 32;
 
 export interface ReportMakerOptions {
   ledgerPath: string;
-  /** Returns the head of the ledger's chain; a cached report is valid for one head. */
+  /** Returns the head of the ledger's chain. A cached report is valid only for the head at which it was made. */
   head: () => string;
 }
 

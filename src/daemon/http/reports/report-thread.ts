@@ -39,7 +39,10 @@ async function makeReport(ledgerPath: string, order: ReportOrder): Promise<Repor
   }
 }
 
-/** This file runs as a worker thread and is never imported. Drawing is synchronous, so orders run one after another. */
+/**
+ * This file runs as a worker thread and is never imported. Drawing is synchronous, so reports are made one after
+ * another.
+ */
 parentPort?.on('message', async ({ id, order }: { id: number; order: ReportOrder }) => {
   const reply = await makeReport(workerData as string, order).then(
     (report): ReportReply => ({ id, report }),
