@@ -8,7 +8,10 @@ import { runs } from '../ledger/store/schema/run-tables.ts';
 import { highest } from '../ledger/store/subjects.ts';
 import type { SlotHistory } from '../queue/slots.ts';
 
-/** One of a workspace's two schedules: the regular one or that of reconcile runs. */
+/**
+ * One of the two schedules of a workspace: for regular runs, or for `reconcile` runs, which read the whole history
+ * again.
+ */
 export interface WorkspaceSchedule extends CronSchedule {
   key: string;
   workspaceId: string;
@@ -36,8 +39,8 @@ export function configuredSchedule({ cron, reconcileCron, timezone }: WorkspaceC
 }
 
 /**
- * Returns a function that reads from the ledger which slots of a workspace's schedule are done or have failed.
- * `lastRunKey` is the last run before this daemon started; default: the newest run.
+ * Returns a function that reads from the ledger which slots (scheduled times) of a workspace are done or have failed.
+ * `lastRunKey` is the key of the last run before this daemon started; default: the newest run.
  */
 export function createSlotHistory(
   connection: LedgerDb,

@@ -10,7 +10,7 @@ export interface SyncFacts {
   lastCompleteRunAtMs: number | null;
   lastAttemptAtMs: number | null;
   running: boolean;
-  /** True if a run has failed since the last applied one. */
+  /** True if a run has failed since the last applied run. */
   failed: boolean;
   /** True if the workspace is retired. */
   ended: boolean;
@@ -18,9 +18,9 @@ export interface SyncFacts {
 
 /** The time limits of a workspace, in milliseconds. */
 export interface StalenessLimits {
-  /** It is stale this long after its last complete run. */
+  /** The workspace is stale if more than this time has passed since its last complete run. */
   staleAfterMs: number;
-  /** A run may take this long. */
+  /** The longest time that a run may take. */
   runMs: number;
 }
 
@@ -71,16 +71,16 @@ function parsedTime(at: string | null | undefined): number | null {
 }
 
 /**
- * Reports whether a job that was enqueued at `sinceMs` is still waiting: that is so if no attempt has started since.
+ * Reports whether a job that was enqueued at `sinceMs` is still waiting, which is true if no attempt has started since.
  */
 export function isStillQueued(sinceMs: number, lastAttemptAtMs: number | null, nowMs: number): boolean {
   return (plausibleTime(lastAttemptAtMs, nowMs) ?? Number.NEGATIVE_INFINITY) < sinceMs;
 }
 
 /**
- * Reports whether a workspace is stale: no run was applied for longer than its schedule allows. After that time it is
- * stale at once if a run has failed; a run that is in progress, or that has been queued since `waitingSinceMs`, first
- * gets the time that a run may take. The daemon started `upMs` ago, and the allowed time begins anew at its start.
+ * Reports whether a workspace is stale: its last complete run is older than `staleAfterMs`, and the daemon has been up
+ * for longer than that, too (`upMs`). A run that is in progress, or that has been queued since `waitingSinceMs`, first
+ * gets the time `runMs`, unless a run has failed since the last applied run. A retired workspace is never stale.
  */
 export function isStale(
   facts: SyncFacts,
@@ -97,7 +97,10 @@ export function isStale(
 
 /** Eight days of slots contain the longest gap of a schedule that repeats each day or week. */
 const LONGEST_SPAN_MS = 8 * DAY_MS;
-/** The period of cron expressions that run every hour, and of those that run every day. */
+/**
+ * The time span of slots to examine for cron expressions that match in every hour, and for those that match on every
+ * day.
+ */
 const SPANS_MS = [
   [/^\S+ \* \* \* \*$/, HOUR_MS],
   [/ \* \* \*$/, DAY_MS],
@@ -105,12 +108,12 @@ const SPANS_MS = [
 /** Minimum number of slots to examine, for schedules with a few slots a month or year. */
 const MIN_SLOTS = 4;
 
-/** A workspace is stale only after this much more than its longest gap: a run may start late, and takes time. */
+/** Added to the time after which a workspace is stale, because a run may start late and takes time. */
 const STALE_GRACE_MS = 60_000;
 
 /**
- * Returns how long after its last complete run a workspace is stale: twice its longest pause between slots, plus a
- * minute.
+ * Returns the time after the last complete run from which on a workspace is stale, in milliseconds: twice the longest
+ * pause between two slots of its schedule, plus a minute.
  */
 export function staleAfterMs(schedule: CronSchedule, nowMs: number): number {
   return 2 * longestPauseMs(schedule, nowMs) + STALE_GRACE_MS;

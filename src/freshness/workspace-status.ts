@@ -68,7 +68,10 @@ export function countAlertsAboutLedger(connection: LedgerDb): number {
 
 /** Numbers of notifications that have not been delivered, by their state. */
 export interface OutboxCounts {
-  /** Notifications that are being sent, or that wait to be composed, for their group, or for a retry. */
+  /**
+   * Notifications that are being sent, that wait to be composed, that wait for others of their group, or that wait for
+   * a retry.
+   */
   pending: number;
   /** Notifications that wait for a daily summary and have not failed. */
   held: number;
@@ -101,8 +104,8 @@ export interface WorkspaceLine extends WorkspaceStatus {
    */
   state: WorkspaceState;
   /**
-   * ISO time of the next attempt. Null for a workspace that is retired or not configured, and after the service refused
-   * a run because of too many requests: the message of that run names the time.
+   * ISO time of the next attempt. Null for a workspace that is retired or not configured. Also null after the service
+   * refused the last run because of too many requests: the error message of that run contains the time.
    */
   next_attempt_at: string | null;
 }
@@ -137,7 +140,8 @@ export function listWorkspacesToShow(
     const key = scheduleText(workspace);
     if (!limits.has(key)) limits.set(key, staleAfterMs(workspace, nowMs));
   }
-  // Parsing a schedule takes longer than all the rest, and most workspaces share one.
+  // Slots are computed once for each schedule, because parsing a schedule takes longer than all the rest, and most
+  // workspaces have the same schedule.
   const slotsOf = new Map<string, SlotTimes>();
   const slotsAround = (schedule: CronSchedule): SlotTimes => {
     const key = scheduleText(schedule);
@@ -165,7 +169,7 @@ export function listWorkspacesToShow(
   return [...configured, ...left];
 }
 
-/** The latest slot of a schedule and the one after it; only the next slot if the schedule had none so far. */
+/** The latest slot of a schedule and the slot after it. If the schedule has had no slot so far, only the next slot. */
 type SlotTimes = { span: SlotSpan } | { span: null; nextMs: number };
 
 function slotTimes(schedule: CronSchedule, nowMs: number): SlotTimes {
@@ -192,7 +196,7 @@ function stateOf(
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }
 
-/** Sorts workspaces by state, worst first, then by open alerts, most first. Others keep their order. */
+/** Sorts workspaces by state, worst first, and those with the same state by the number of open alerts, most first. */
 export function sortWorstFirst(lines: readonly WorkspaceLine[]): WorkspaceLine[] {
   const rank = ({ state }: WorkspaceLine) => WORKSPACE_STATES.indexOf(state);
   return lines.toSorted((a, b) => rank(a) - rank(b) || Math.sign(b.open_alerts - a.open_alerts));

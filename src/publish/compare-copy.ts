@@ -4,7 +4,9 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { escapeNul } from './in-postgres.ts';
 import { COPIED_TABLES, type CopiedTable, keyOffset, valueExpressions } from './tables.ts';
 
-/** Totals of a table's rows of one workspace and period. Each is an exact integer in text form. */
+/**
+ * Totals of the rows of a table that belong to one workspace and period. Each total is an exact integer in text form.
+ */
 export interface CopiedTableTotals {
   rows: string;
   credits: string;
@@ -15,8 +17,8 @@ export interface CopiedTableTotals {
 }
 
 /**
- * A table, workspace and period whose rows differ between the ledger and Postgres. The totals of a side without rows
- * are null.
+ * A table, workspace and period whose rows differ between the ledger and Postgres. `inLedger` or `inPostgres` is null
+ * if there are no such rows there.
  */
 export interface CopyDifference {
   table: string;
@@ -97,7 +99,10 @@ function groupByUnit(rows: readonly unknown[]): Map<string, CopiedTableTotals> {
   return new Map((rows as (CopiedTableTotals & { unit: string })[]).map(({ unit, ...sums }) => [unit, sums]));
 }
 
-/** Adds two functions to SQLite: a sum that never overflows, and a sum of row hashes that equals the one of Postgres. */
+/**
+ * Adds two functions to SQLite: a sum that never overflows, and a sum of row hashes. For equal rows, Postgres computes
+ * the same sum of hashes.
+ */
 function addFunctions(connection: LedgerDb): void {
   connection.aggregate('exact_sum', {
     safeIntegers: true,

@@ -11,9 +11,9 @@ import { inCopySchema } from './schema.ts';
 
 /** How far a copy in Postgres is behind the ledger. */
 export interface PublishLag {
-  /** Number of links of the chain that are not published yet. */
+  /** Number of links of the digest chain (runs, closes, reopens and other recorded acts) that are not published yet. */
   links: number;
-  /** Age of the first pending link in seconds; 0 if none is pending. */
+  /** Age of the first link that is not published yet, in seconds; 0 if all links are published. */
   seconds: number;
 }
 
@@ -25,7 +25,10 @@ export interface CopyStatus {
   fault: { code: string; message: string; hint: string } | null;
 }
 
-/** Returns the lag of a copy whose last published link is `position`. If it is unknown (null), the lag is zero. */
+/**
+ * Returns the lag of a copy; `position` is its last published link. If the position is unknown (null), returns a lag of
+ * zero.
+ */
 export function readPublishLag(connection: LedgerDb, position: number | null, nowMs: number): PublishLag {
   if (position === null) return { links: 0, seconds: 0 };
   const links = Math.max(0, headOfChain(connection).seq - position);
@@ -45,7 +48,7 @@ export async function readCopyStatus(target: PublishTarget, connection: LedgerDb
   try {
     const position = await inCopySchema(target, connection, async (client) => {
       await requirePermissions(client, target.schema);
-      // Inserts no row, but fails on a read-only server, which is thereby detected.
+      // This statement inserts no row, but it fails if the server is read-only.
       await client.query('INSERT INTO usage_entries SELECT * FROM usage_entries WHERE false');
       const sql = 'SELECT position FROM ledgers WHERE ledger_id = $1';
       const { rows } = await client.query<{ position: bigint }>(sql, [ledgerId(connection)]);

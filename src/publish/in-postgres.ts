@@ -143,7 +143,10 @@ function toPublishError(error: unknown, access: PostgresAccess): unknown {
 
 /** Number of characters that are read and sent at a time. Reading them takes some milliseconds. */
 const CHUNK_CHARACTERS = 64 * 1024;
-/** A line that stands for no row. `copyLines` lets the event loop run at this line, for a query that finds few rows. */
+/**
+ * A marker that `copyLines` does not send: it lets the event loop run instead. A query that finds few rows yields it,
+ * because `copyLines` otherwise pauses only after each full chunk.
+ */
 export const YIELD_LINE = '';
 /** The sign that escapes U+0000, which Postgres cannot store: U+0000 becomes `␀0`, and the sign itself is doubled. */
 const NUL_SIGN = '␀';
@@ -189,7 +192,7 @@ export async function copyLines(client: pg.Client, table: CopiedTable, lines: It
   try {
     await pipeline(allChunks, client.query(from(`COPY ${table.name} (${columnList(table)}) FROM STDIN`)));
   } finally {
-    // An iterator that stays open would block the connection to the ledger.
+    // An open iterator would block the connection to the ledger.
     await chunks.return();
   }
   return rows;

@@ -23,13 +23,16 @@ export interface PublishRequest {
   target: PublishTarget;
   ledgerPath: string;
   nowMs: number;
-  /** `check` compares the copy with the ledger after publishing; `repair` also sends the rows that differ again. */
+  /**
+   * `check`: compares the copy with the ledger after publishing. `repair`: compares them, too, and replaces the rows
+   * that differ.
+   */
   compare?: 'check' | 'repair';
   signal?: AbortSignal;
 }
 
 export interface PublishReport {
-  /** The last published link of the chain before this publication; `to` is the last one after it. */
+  /** `from`: the last link of the chain that had been published before. `to`: the last link that is published now. */
   from: number;
   to: number;
   headDigest: string;
@@ -132,8 +135,8 @@ class LedgerPublication {
   }
 
   /**
-   * Deletes ended workspaces from the copy. Returns the keys after which rows must be sent. If an ended workspace is in
-   * use again, deletes all rows and returns no keys, so that all rows are sent.
+   * Deletes retired workspaces from the copy. Returns the keys after which rows must be sent. If a retired workspace
+   * has been resumed, deletes all rows and returns no keys, so that all rows are sent again.
    */
   async #removeEndedWorkspaces(marks: PublishedKeys | null): Promise<PublishedKeys> {
     const sql = 'SELECT workspace_key FROM workspaces WHERE ledger_key = $1';
@@ -214,8 +217,8 @@ class LedgerPublication {
   }
 
   /**
-   * Reserves the new workspaces for this ledger, until it ends them. Throws `publish_taken` if another ledger has
-   * reserved one of them.
+   * Reserves the new workspaces for this ledger, until this ledger retires them. Throws `publish_taken` if another
+   * ledger has reserved one of them.
    */
   async #claimWorkspaces(lastKey: number): Promise<void> {
     for (const key of this.#workspaceKeys.filter((one) => one > lastKey)) {
@@ -259,7 +262,8 @@ class LedgerPublication {
 
   /**
    * Sends the current row of every tenant and period that has new entries. A row with several new entries is sent once,
-   * at the last of them. Postgres finds the outdated rows by the new entries, which have been sent already.
+   * with the last of these entries. The outdated rows are deleted first: Postgres finds them by the new entries, which
+   * have already been sent.
    */
   async #sendCurrentRows(
     name: string,

@@ -12,7 +12,7 @@ export interface PostgresAccess {
 }
 
 interface PostgresRefusal {
-  /** The error code of this program for the refusal. */
+  /** The code of the `PublishError` that reports the refusal. */
   own: 'publish_unreachable' | 'publish_denied' | 'publish_read_only';
   /** Describes the refused action, in words that follow `Postgres refused `. */
   refused: (access: PostgresAccess) => string;
@@ -205,7 +205,7 @@ function missingOnTables(
   const missing = [
     tablesWithout('SELECT', () => true),
     tablesWithout('INSERT', (name) => name !== 'publish_version'),
-    // `ledgers` has the position of each ledger. It is the only table whose rows are updated.
+    // `ledgers` contains the position of each ledger. It is the only table in which rows are updated.
     tablesWithout('UPDATE', (name) => name === 'ledgers'),
     tablesWithout('DELETE', (name) => name !== 'ledgers' && name !== 'publish_version'),
   ].filter(({ names }) => names.length > 0);

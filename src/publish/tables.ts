@@ -35,7 +35,7 @@ export interface CopiedTable extends TableDescription {
   workspace: string;
   /** SQL expression for the key of a row's period, where `r` is the row's alias; 0 if the row belongs to no period. */
   period: string;
-  /** The column of an append-only table whose values only increase; null for other tables. */
+  /** For an append-only table, the column whose values only increase; null for other tables. */
   added: string | null;
 }
 
@@ -107,7 +107,10 @@ export function keyOffset(column: string, ledgerKey: number): bigint | null {
   return column.endsWith('_key') ? BigInt(ledgerKey) << ledgerShift(column) : null;
 }
 
-/** Returns SQLite expressions for the values that Postgres stores for a row. `text` wraps the expression of a text. */
+/**
+ * Returns SQLite expressions for the values that Postgres stores for a row. `text` is applied to the expression of each
+ * text column.
+ */
 export function valueExpressions(
   { columns }: CopiedTable,
   ledgerKey: number,
@@ -126,8 +129,9 @@ export function columnList({ columns }: CopiedTable): string {
 }
 
 /**
- * Returns the CREATE TABLE statement for Postgres. If the table's key has an offset for its ledger, it is the primary
- * key; any other key is unique only within a ledger, so the primary key begins with `ledger_key`.
+ * Returns the CREATE TABLE statement for Postgres. Keys in `*_key` columns are unique in Postgres, because each ledger
+ * adds its own offset to them. Any other key is unique only within a ledger, so `ledger_key` becomes the first column
+ * of the primary key.
  */
 export function createTableSql({ name, columns, key }: CopiedTable): string {
   const columnDefinitions = columns.map(

@@ -13,8 +13,8 @@ const ROWS_PER_BLOCK = 8192;
 const ROW_MASK = ROWS_PER_BLOCK - 1;
 const ROW_BITS = Math.log2(ROWS_PER_BLOCK);
 /**
- * Records are sorted, and not ordered by counting, if the range of tenant numbers is more than this many times their
- * count.
+ * Records are sorted by comparing them, instead of by counting, if the range of their tenant numbers is more than this
+ * many times the number of records.
  */
 const MAX_GAP = 16;
 
@@ -26,12 +26,15 @@ const ROW = 3;
 /** The largest figure that fits into 32 bits. */
 const MAX_NARROW_FIGURE = 2 ** 32 - 1;
 
-/** The columns of a fixed number of records. They never grow, because copying them would need twice the memory. */
+/**
+ * The columns (tenant numbers and figures) of `ROWS_PER_BLOCK` records. A block never grows: it would have to be
+ * copied, which would need twice the memory.
+ */
 class Block {
   readonly tenants = new Uint32Array(ROWS_PER_BLOCK);
   /**
-   * Credits and requests of each record, next to each other. They are integers of 32 bits until a figure is negative or
-   * larger; from then on, all of them are doubles.
+   * The credits and requests of each record, next to each other. All figures of a block are 32-bit integers until one
+   * of them is negative or larger; from then on, all of them are doubles.
    */
   figures: Uint32Array | Float64Array = new Uint32Array(ROWS_PER_BLOCK * 2);
 
@@ -51,7 +54,10 @@ const NO_BLOCK = new Block();
 export class FigureColumns {
   readonly #blocks: Block[] = [];
   #last = NO_BLOCK;
-  /** Large figures by tenant number. The columns contain 0 in their place. */
+  /**
+   * By tenant number, the figures that doubles cannot represent exactly. The columns contain 0 instead of these
+   * figures.
+   */
   readonly #large = new Map<number, LargeFigures>();
   #size = 0;
 
@@ -112,7 +118,7 @@ export class FigureColumns {
 }
 
 /**
- * Throws `figure_too_large` for a figure that the ledger cannot store. Only a bigint can be one. The page parser
+ * Throws `figure_too_large` for a figure that the ledger cannot store. Only a bigint can be so large. The page parser
  * rejects such figures earlier and names the field.
  */
 function requireFigure(figure: number | bigint): void {
@@ -120,7 +126,7 @@ function requireFigure(figure: number | bigint): void {
   throw new AppError('figure_too_large', `${figure} is out of range: the ledger stores integers up to ±(2^63-1)`);
 }
 
-/** An array that is used again for each ordering, because allocating it each time is slow. */
+/** Memory for the array that orders the records. It is used again each time, because allocating a new array is slow. */
 export class SlotMemory {
   #slots = new Uint32Array();
 
@@ -133,11 +139,14 @@ export class SlotMemory {
 
 interface Order {
   /**
-   * The positions of the records, counted from 1, in the order of tenant numbers. After counting there is a slot for
-   * each tenant number, and 0 means that no record has it.
+   * The positions of the records, counted from 1, in the order of their tenant numbers. If the records were ordered by
+   * counting, the array has one element for each tenant number of the range; the element is 0 if no record has that
+   * number.
    */
   slots: Uint32Array;
-  /** The tenant number of the first slot if the records were ordered by counting; null if they were sorted. */
+  /**
+   * The tenant number that the first element of `slots` stands for; null if the records were sorted by comparing them.
+   */
   first: number | null;
 }
 
@@ -165,7 +174,10 @@ export class FiguresByTenant {
     }
   }
 
-  /** Returns a SHA-256 over tenant numbers and figures; two periods have the same digest if all of these are equal. */
+  /**
+   * Returns a SHA-256 over tenant numbers and figures. It is the same for two periods only if all tenant numbers and
+   * figures are equal.
+   */
   digest(): Buffer {
     const hash = createHash('sha256');
     for (const rows of this.#chunks()) hash.update(rows);
@@ -186,8 +198,8 @@ export class FiguresByTenant {
       const position = slot - 1;
       const { tenants, figures } = blocks[position >>> ROW_BITS] as Block;
       const at = position & ROW_MASK;
-      // After ordering by counting, the tenant number follows from the slot: reading it from the column would cost another
-      // cache miss.
+      // After ordering by counting, the tenant number is computed from the index: reading it from the column would cost
+      // another cache miss.
       rows[used] = first === null ? (tenants[at] as number) : first + index;
       rows[used + 1] = figures[at * 2] as number;
       rows[used + 2] = figures[at * 2 + 1] as number;

@@ -1,15 +1,18 @@
-/** Number of keys that one read returns as a single row of SQLite: reading each key as a row takes a third longer. */
+/**
+ * Number of tenants whose figures one query returns, together in a single row of SQLite: a row for each tenant takes a
+ * third longer.
+ */
 export const KEYS_PER_READ = 4096;
 
 /**
  * The figures of consecutive tenants in a period: first all tenant numbers, then all credits, then all requests. A
- * figure beyond 2^53 is rounded to the nearest double. If there are fewer than `KEYS_PER_READ` tenants, no more follow.
+ * figure beyond 2^53 is rounded to the nearest double. A chunk with fewer than `KEYS_PER_READ` tenants is the last one.
  */
 export type FigureChunk = Float64Array<ArrayBuffer>;
 
 /** The kind of an entry, and its changes of credits and requests. */
 interface Change {
-  /** The kind of the entry: one of the two numbers that the constructor was given. */
+  /** The number that stands for the kind of the entry: `increased` or `decreased` of `ChangeKinds`. */
   kind: number;
   credits: number;
   requests: number;
@@ -44,9 +47,9 @@ export class KnownFigures {
   }
 
   /**
-   * Reports whether the ledger has exactly these figures for the tenant. Call it with ascending tenant numbers. Figures
-   * beyond 2^53 were rounded, so equal figures may be reported as different. Different ones are never reported as equal:
-   * each rounded figure is larger in magnitude than each exact one.
+   * Reports whether the ledger has exactly these figures for the tenant. Call it with ascending tenant numbers. The
+   * ledger's figures beyond 2^53 are rounded here, so equal figures may be reported as different. Different figures are
+   * never reported as equal, because a rounded figure is always larger in magnitude than an exact one.
    */
   holds(tenantKey: number, credits: number | bigint, requests: number | bigint): boolean {
     this.#found = this.#find(tenantKey);
@@ -103,7 +106,7 @@ export class KnownFigures {
     const after = this.#keys === 0 ? 0 : (this.#rows[this.#keys - 1] as number);
     const { buffer } = this.#rows;
     this.#rows = this.#next(after);
-    // Releases the memory of the previous chunk at once: the garbage collector runs too rarely here.
+    // Releases the memory of the previous chunk at once, because the garbage collector runs too rarely here.
     buffer.transfer(0);
     this.#keys = this.#rows.length / 3;
     this.#at = 0;

@@ -1,7 +1,9 @@
 import type { Period } from '../core/period.ts';
 import { randomId } from '../core/randomness.ts';
 
-/** The records of a page, one array for each member. Scanning the next page overwrites the arrays. */
+/**
+ * The records of a page, with one array for each member of the records. Scanning the next page overwrites the arrays.
+ */
 export interface ScannedPage {
   records: number;
   totalRecords: number;
@@ -11,7 +13,7 @@ export interface ScannedPage {
   idStarts: Int32Array;
   idEnds: Int32Array;
   periods: Period[];
-  /** The credits of each record. They are safe integers, as are the requests. */
+  /** The credits of each record. Credits and requests are safe integers. */
   credits: Float64Array;
   requests: Float64Array;
 }
@@ -27,8 +29,8 @@ const MAX_SAFE_DIGITS = 15;
 /** The first record must lie within this many bytes of the opening bracket. */
 const MAX_FIRST_RECORD_BYTES = 4096;
 /**
- * Number of slots for months. The index of a slot is made from the last digit of the year and the two digits of the
- * month.
+ * Length of the array of known months. The index of a month is made from the last digit of its year and its two month
+ * digits.
  */
 const MONTH_SLOTS = 4096;
 
@@ -62,17 +64,17 @@ interface PageEnvelope extends PageWhere {
   totals: PageTotals;
 }
 
-/** The bytes that all records have in common: those before each value, and those after the last one. */
+/** The bytes that are equal in all records of a page: those before each value, and those after the last value. */
 interface RecordTemplate {
   before: Bytes[];
   after: Bytes;
-  /** The members of a record in the order in which they stand in the page, each by its index in `MEMBERS`. */
+  /** The members of a record in the order in which the page lists them. Each is an index in `MEMBERS`. */
   members: number[];
   /** True if `period_start` and `period_end` directly follow `period`. */
   hasSpans: boolean;
 }
 
-/** A billing month that the parser has accepted: its name and its bounds as the service writes them. */
+/** A billing month that the parser has accepted. `texts`: its name, start and end as the service writes them. */
 interface Month {
   period: Period;
   texts: Bytes[];
@@ -102,7 +104,7 @@ export class PageScanner<Where extends PageWhere> {
     periods: [],
     ...createColumns(128),
   };
-  /** How many of the next pages go to the parser without an attempt to scan them. */
+  /** Number of further pages that are left to the parser without an attempt to scan them. */
   #coldPages: number;
 
   /** Leaves the first `coldPages` pages to the parser, which is faster until the engine has compiled the scanner. */
@@ -111,7 +113,10 @@ export class PageScanner<Where extends PageWhere> {
     this.#coldPages = coldPages;
   }
 
-  /** Scans a page. Null if the page has another form, whether or not it is valid: pass it to the parser then. */
+  /**
+   * Scans a page. Returns null if the page has a form that the scanner does not read. The caller then passes the page
+   * to the parser, which decides whether the page is valid.
+   */
   scan(body: Uint8Array, where: Where): ScannedPage | null {
     if (this.#coldPages > 0) {
       this.#coldPages -= 1;
@@ -150,8 +155,8 @@ export class PageScanner<Where extends PageWhere> {
   }
 
   /**
-   * Parses the totals from the bytes around the records. Null if the records are not those of `data.usage`, or if the
-   * rest of the page is invalid.
+   * Parses the totals from the bytes around the records. Returns null if the records that were scanned are not the
+   * array `data.usage`, or if the rest of the page is invalid.
    */
   #parseEnvelope(head: Buffer, tail: Buffer, where: Where): PageTotals | null {
     try {

@@ -13,7 +13,7 @@ const LONGEST = BLOCK_BYTES - HEAD;
  * strings, and an id that was scanned as bytes need not be converted.
  */
 export class TenantNumbering {
-  /** The largest number that is in use already: the first new tenant gets the next number. */
+  /** The largest tenant number that is already in use. The first new tenant gets the number after it. */
   readonly base: number;
   readonly #blocks: DataView[] = [];
   /** Bytes used in the last block. */
@@ -73,7 +73,10 @@ export class TenantNumbering {
     return idsIn(this.#blocks.splice(0), this.#known);
   }
 
-  /** Returns the index of an id's pair in the table; for a new id, that of a free pair in which the hash is set. */
+  /**
+   * Returns the index of an id's pair in the table. For a new id, stores the hash in a free pair and returns the index
+   * of that pair.
+   */
   #find(bytes: Uint8Array, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const table = this.#table;
