@@ -196,7 +196,10 @@ function stateOf(
   return lastStatus === 'failed' ? 'failed' : 'fresh';
 }
 
-/** Sorts workspaces by state, worst first, and those with the same state by the number of open alerts, most first. */
+/**
+ * Sorts workspaces by state, worst first, and those with the same state by the number of open alerts, most first.
+ * Workspaces that are equal in both keep their order.
+ */
 export function sortWorstFirst(lines: readonly WorkspaceLine[]): WorkspaceLine[] {
   const rank = ({ state }: WorkspaceLine) => WORKSPACE_STATES.indexOf(state);
   return lines.toSorted((a, b) => rank(a) - rank(b) || Math.sign(b.open_alerts - a.open_alerts));

@@ -35,7 +35,7 @@ export function cardsInForce(connection: LedgerDb, side: CardSide = 'price'): St
   return readStoredCards(connection, isInForce(side)).map(toCard);
 }
 
-/** Lists the cards that were in force at link `seq` of the chain, such as the close of a period. */
+/** Lists the cards that were in force at the link `seq` of the chain, for example at the close of a period. */
 export function cardsAt(connection: LedgerDb, seq: number): StoredCard[] {
   const { afterSeq, retiredAfterSeq } = rateCards;
   const held = and(sideCondition('price'), lt(afterSeq, seq), or(isNull(retiredAfterSeq), gte(retiredAfterSeq, seq)));

@@ -22,7 +22,10 @@ import {
 import { correctByRun } from './corrections.ts';
 import { writeFlatCharges } from './flat-charges.ts';
 
-/** Keys that are read and priced at a time, which limits the memory of a first run with a million tenants. */
+/**
+ * Number of keys (a tenant in a period) that are read and priced at a time. It limits the memory of a first run with a
+ * million tenants.
+ */
 const KEYS_PER_CHUNK = 5000;
 
 /**
@@ -143,7 +146,10 @@ function eachUsage(connection: LedgerDb, periodKey: number, use: (key: PricedKey
   eachKey((after) => keys.all(periodKey, after) as KeyRecord[], 0, use);
 }
 
-/** A row of a query over keys. `withdrawn` and `isNew` are 0 or 1; a new key has no charge. */
+/**
+ * A row of a query that returns keys (a tenant in a period). `withdrawn` and `isNew` are 0 or 1; a new key has no
+ * charge.
+ */
 type KeyRecord = [
   position: bigint,
   periodKey: bigint,
@@ -253,15 +259,18 @@ class ChargeWriter {
 }
 
 /**
- * Returns the only line of a charge that has one price for all its credits: that line is stored in the charge's row.
- * Null for other charges.
+ * Returns the line of a charge that consists of a single line with one price for all its credits: that line is stored
+ * in the charge's row. Returns null for other charges.
  */
 function ownLineOf({ lines }: Charge, credits: bigint): ChargeLine | null {
   const [line] = lines;
   return lines.length === 1 && line?.kind === 'usage' && line.credits === credits ? line : null;
 }
 
-/** Rows per statement. With one row per statement, the calls into SQLite take longer than the inserts. */
+/**
+ * Number of rows that one statement inserts. With one row per statement, the calls into SQLite take longer than the
+ * inserts.
+ */
 const CHARGES_PER_STATEMENT = 50;
 
 interface Batch {

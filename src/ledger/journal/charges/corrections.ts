@@ -61,7 +61,8 @@ export class ChargeBook {
   }
 
   /**
-   * Books the difference between the amount due for a key and the amounts already charged; nothing when they are equal.
+   * Books the difference between the amount due for a key and the amounts already charged. Books nothing when they are
+   * equal.
    */
   chargeDifference(key: ChargedKey, booking: CorrectionBooking): void {
     for (const difference of this.differences(key)) this.book(key, difference, booking);
@@ -77,7 +78,7 @@ export class ChargeBook {
     this.#insert.run({ bookedPeriodKey, tenantKey, correctsPeriodKey: periodKey, ...figures, cause, adjustmentId });
   }
 
-  /** Returns the amount due less the amount charged, for each currency in which they differ. */
+  /** Returns the amount due minus the amounts charged, for each currency in which they differ. */
   differences(key: ChargedKey): Difference[] {
     const booked = correctionsOf(this.#connection).all({ ...key });
     const close = this.#close(key.periodKey);
@@ -103,7 +104,7 @@ export class ChargeBook {
       .map((one) => (one.cardKey !== null && isStorable(one.amountMinor ?? 0n) ? one : { ...one, amountMinor: null }));
   }
 
-  /** Returns the amount due for a key of a closed period, less its frozen charge. */
+  /** Returns the amount due for a key of a closed period minus the charge that the close froze. */
   #amountDue({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: CorrectedClose) {
     const key = { periodKey, tenantKey };
     const now = usageNow(this.#connection).get(key);
@@ -159,7 +160,7 @@ const CAUSE_OF_KIND: Readonly<Record<number, CorrectionCause>> = {
   [ENTRY_KINDS.restored]: 'return',
 };
 
-/** Lists the keys of a period that have corrections, by tenant. */
+/** Lists the keys of a period that have corrections, ordered by tenant. */
 function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
   const { tenantKey, correctsPeriodKey } = chargeCorrections;
   const found = query(connection).selectDistinct({ tenantKey }).from(chargeCorrections);

@@ -8,7 +8,7 @@ import { findPeriodOf } from '../../store/subjects.ts';
 import { correctionsAndLinesSql } from '../../store/sum-money.ts';
 import { cardsAt, cardsInForce, hasCards, type StoredCard } from './card-store.ts';
 
-/** Prices credits and requests of a tenant in a period, in minor units; returns null when they have no price. */
+/** Returns the price of a tenant's credits and requests in a period, in minor units; null when they have no price. */
 export type CreditPricer = (
   tenantId: string,
   period: Period,

@@ -93,7 +93,10 @@ function sharedReferences(
   });
 }
 
-/** Lists the tenants of a workspace with their latest names and labels, which are null for a tenant without a name. */
+/**
+ * Lists the tenants of a workspace with their latest names. For a tenant without a name, the columns of the name and
+ * `labels` are null.
+ */
 function readNames(connection: LedgerDb, workspaceId: string) {
   const { tenantId, tenantKey } = tenants;
   const { displayName, externalRef, labels, afterSeq } = tenantNames;
@@ -152,7 +155,7 @@ interface ForgetRequest {
 }
 
 interface ForgetReport {
-  /** Number of names deleted, each with its reference and labels. */
+  /** Number of deleted names. The reference and labels of each name are deleted, too. */
   forgotten: number;
   /** Closed periods whose statements name the tenant. The names in these statements are kept, without labels. */
   named: string[];

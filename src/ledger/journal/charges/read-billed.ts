@@ -15,7 +15,7 @@ export interface PeriodPlace {
 }
 
 /**
- * A row of the query: a charge line with its tenant, or a tenant without lines. Columns in the order of
+ * A row of the query: a charge line with its tenant, or a tenant without lines. The columns are in the order of
  * `BILLED_COLUMNS`.
  */
 type BilledRecord = [
@@ -39,7 +39,7 @@ type BilledRecord = [
   requests: bigint | null,
 ];
 
-/** Index of the line number in a row. A tenant's lines are read in no particular order. */
+/** Index of the line number in a row. The query returns the lines of a tenant in no particular order. */
 const LINE_NUMBER = 9;
 const LABELS = 16;
 const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), coalesce(u.request_count, 0),
@@ -49,10 +49,11 @@ const BILLED_COLUMNS = `t.tenant_key, t.tenant_id, coalesce(u.credits_used, 0), 
   coalesce(l.unit_price, c.unit_price), coalesce(l.amount_minor, c.amount_minor), n.labels, l.requests`;
 
 /**
- * Yields every tenant with figures, corrections or manual lines in the period, in the byte order of their ids, one at a
- * time: a period may have a million. For a closed period, the result is always the same, as its close froze it. Reads
- * tenants by the index of their ids, so that nothing is sorted, and joins their lines: a query per tenant takes five
- * times as long. Only tenants with corrections or manual lines are queried one by one.
+ * Yields every tenant with figures, corrections or manual lines in the period, in the byte order of their ids. Yields
+ * them one at a time, because a period may have a million tenants. For a closed period, the result is always the same,
+ * because the close froze it. Tenants are read by the index of their ids, so that nothing is sorted, and are joined
+ * with their lines: a query per tenant takes five times as long. Only tenants with corrections or manual lines are
+ * queried one by one.
  */
 export function* billedTenants(
   connection: LedgerDb,
@@ -140,8 +141,8 @@ interface BookedRecord {
 }
 
 /**
- * Selects a tenant's manual lines of a period and then its corrections booked there, both in the order in which they
- * were recorded.
+ * Selects a tenant's manual lines for a period, and then the tenant's corrections that are booked in the period. Both
+ * are in the order in which they were recorded.
  */
 function bookedStatement(connection: LedgerDb) {
   return connection

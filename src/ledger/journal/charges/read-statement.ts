@@ -28,7 +28,10 @@ interface StatementRequest {
   period: Period;
   tenantId?: string | undefined;
   nowMs: number;
-  /** False: the statement has no proofs, which take most of the time to compute. For formats that do not show them. */
+  /**
+   * False: the statement contains no proofs. Use it for formats that do not show proofs, because computing them takes
+   * most of the time.
+   */
   proven?: boolean;
 }
 
@@ -37,8 +40,8 @@ export interface LocatedBilledPeriod extends BilledPeriod {
 }
 
 /**
- * Returns a period's state, and the time and digest of its close or, while it is not closed, of its last run. Null when
- * the ledger does not have the period.
+ * Returns the state of a period, with the time and digest of its close or, if it is not closed, of its last run.
+ * Returns null when the ledger does not have the period.
  */
 export function findBilledPeriod(
   connection: LedgerDb,

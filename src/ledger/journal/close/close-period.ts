@@ -33,7 +33,7 @@ export interface ReopenRequest {
   nowMs: number;
 }
 
-/** A close or reopen as recorded in the chain. The figures are those that the event froze or released. */
+/** A close or reopen as recorded in the chain. The figures are those that a close froze or a reopen released. */
 export interface PeriodEvent {
   action: 'close' | 'reopen';
   workspaceId: string;

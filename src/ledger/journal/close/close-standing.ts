@@ -13,8 +13,8 @@ import { monthTotals } from '../../store/sum-money.ts';
 import { findCoveringRun } from './adjustments.ts';
 
 /**
- * The largest accepted difference from the previous month's total: a percentage of that total, or an amount in its
- * currency.
+ * The largest accepted difference between a month's total and the total of the previous month: a percentage of the
+ * previous total, or an amount in its currency.
  */
 export type MaxChange = { percent: number } | { amount: string };
 
@@ -128,8 +128,8 @@ const selectEarliestEnd = preparedSql(
    WHERE ${AGREEING} AND applied_seq IS NOT NULL AND finished_at >= :end ORDER BY finished_at LIMIT 1`,
   'pluck',
 );
-// Besides entries, `unsteady_run_key` counts as a change: that run found a record which an earlier walk had missed, so
-// that the two walks do not agree.
+// Besides new entries, `unsteady_run_key` counts as a change: that run found a record which an earlier walk had missed,
+// so the two walks do not agree.
 const selectLastChange = preparedSql(
   `SELECT run_key AS changedBy, applied_seq AS lastChange FROM runs WHERE run_key IN (
      (SELECT run_key FROM usage_entries WHERE entry_id = (SELECT max(entry_id) FROM usage_entries WHERE period_key = :periodKey)),
@@ -153,7 +153,8 @@ function walksSince(
   const firstEndedAt = selectFirstEnd(connection).get(since) as string | undefined;
   if (firstEndedAt === undefined) return { readAt, agreeing: null };
   const lastStartedAt = selectLastStart(connection).get(since) as string;
-  // The earliest end counts, because a walk made while the clock was ahead seems to have ended later.
+  // The earliest end is used, because a walk that was made while the clock was ahead is recorded with an end that is
+  // too late.
   const earliestEnd = (selectEarliestEnd(connection).get(since) as string | undefined) ?? firstEndedAt;
   return { readAt, agreeing: { firstEndedAt, lastStartedAt, earliestEnd } };
 }

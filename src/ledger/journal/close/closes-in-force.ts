@@ -10,7 +10,7 @@ export interface CloseInForce {
   period: Period;
 }
 
-/** Lists the closes in force after the position `afterSeq` of the chain, oldest first. */
+/** Lists the closes after the position `afterSeq` of the chain that no reopen has undone, oldest first. */
 export function listClosesInForce(connection: LedgerDb, afterSeq: number): CloseInForce[] {
   const closes = query(connection)
     .select()
@@ -30,7 +30,7 @@ export interface SkippedMonth {
   period: Period;
 }
 
-/** Lists the skipped months by workspace and month; retired workspaces are left out. */
+/** Lists the skipped months, ordered by workspace and month, without those of retired workspaces. */
 export function listSkippedMonths(connection: LedgerDb): SkippedMonth[] {
   return connection
     .prepare(

@@ -16,7 +16,7 @@ export interface OutletException {
   entryId: number;
   state: Exclude<OutletEventState, 'settled'>;
   reason: string;
-  /** When the entry may have been sent nevertheless; absent when it was certainly not sent. */
+  /** The time at which the entry may have been sent nevertheless; absent when it was certainly not sent. */
   postedAt?: string | null;
 }
 
@@ -95,8 +95,8 @@ export interface InFlightRequest {
 }
 
 /**
- * Records that from now on entries up to `to` may have been sent, except new and earlier exceptions. Throws AppError
- * `outlet_moved` when another process has sent meanwhile, or has paused the outlet.
+ * Records that from now on all entries up to `to` may have been sent, except those that are exceptions. Throws AppError
+ * `outlet_moved` when another process has sent entries meanwhile, or has paused the outlet.
  */
 export function markInFlight(
   connection: LedgerDb,

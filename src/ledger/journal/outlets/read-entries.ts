@@ -21,7 +21,7 @@ export interface OutletEntry {
   externalRef: string | null;
   /** JSON object with text values; null: the tenant has no name. */
   labels: string | null;
-  /** When a held entry may have been sent; null: it was not sent. */
+  /** The time at which a held entry may have been sent; null if it was certainly not sent. */
   postedAt: string | null;
 }
 
@@ -67,8 +67,8 @@ export function findExceptionIds(
 const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.outlet)';
 
 /**
- * Returns the first held entry of each tenant. One is enough, because all held entries of a tenant become sendable
- * together.
+ * Returns the first held entry of each tenant. One entry is enough, because all held entries of a tenant can be sent as
+ * soon as one of them can be sent.
  */
 export function firstHeldEntries(connection: LedgerDb, outlet: string): OutletEntry[] {
   const sql = `SELECT ${ENTRY_COLUMNS}, NULL AS postedAt FROM (
@@ -96,7 +96,7 @@ export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 
   requests: bigint;
 }
 
-/** Tenants whose entries are summed in one turn of the event loop. */
+/** Number of tenants whose entries are summed in one turn of the event loop. */
 const TENANTS_PER_STEP = 1000;
 
 /** Sums the entries up to `upTo` by tenant, without the outlet's exceptions. `workspaces` null: all workspaces. */

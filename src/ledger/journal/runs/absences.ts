@@ -6,7 +6,7 @@ import { periods, tenants } from '../../store/schema/workspace-tables.ts';
 import type { KeySet } from '../staging/key-set.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
-/** A key in the ledger that the service has stopped listing. */
+/** A tenant and period that the ledger has a record for, but that the service has stopped listing. */
 export interface AbsentKey {
   periodKey: number;
   tenantKey: number;
@@ -15,8 +15,9 @@ export interface AbsentKey {
 }
 
 /**
- * Lists the keys that are missing from this run's verified walk and were missing from an earlier run's, because a
- * withdrawal needs two such walks. Tenants whose history has not been checked for the longest time come first.
+ * Lists the keys that are missing from this run's verified walk and were missing from the walk of an earlier run,
+ * because a withdrawal needs two such walks. Tenants whose history has not been checked for the longest time come
+ * first.
  */
 export function absentAgain(connection: LedgerDb, run: ClaimedRun, keys: KeySet): AbsentKey[] {
   const { periodKey, tenantKey, runKey } = absences;
@@ -44,10 +45,11 @@ export interface WalkedKeys {
   /** The highest tenant number at the start of the walk. */
   knownTenants: number;
   /**
-   * Periods with the same keys as the last walk, or without keys before. No key of theirs is missing or listed again.
+   * Periods with the same keys as in the last walk, and periods that had no keys before. In these periods, no further
+   * key is missing, and no missing key is listed again.
    */
   sameKeys: ReadonlySet<number>;
-  /** Periods in which the walk has every key that is not withdrawn. */
+  /** Periods in which the walk contains every tenant of the ledger that is not withdrawn. */
   complete: ReadonlySet<number>;
 }
 
@@ -98,7 +100,7 @@ const forget = prepared((db) => {
   return db.delete(absences).where(and(isPeriod, eq(absences.tenantKey, sql.placeholder('tenantKey'))));
 });
 
-/** Reports whether keys of this workspace are missing from its latest walks and not yet withdrawn. */
+/** Reports whether some keys of this workspace are missing from its latest walks and are not yet withdrawn. */
 export function hasAbsences(connection: LedgerDb, run: ClaimedRun): boolean {
   const isOfPeriod = eq(absences.periodKey, periods.periodKey);
   const absent = query(connection).select().from(periods).innerJoin(absences, isOfPeriod);

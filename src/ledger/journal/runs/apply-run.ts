@@ -32,7 +32,7 @@ import { storeListing } from './known-listing.ts';
 import { type EntryCounts, type EntryRange, mergeStaged, updateState } from './merge-staged.ts';
 import { refuseTooLarge } from './sum-limits.ts';
 
-/** Tenants added per statement. */
+/** Number of tenants that one statement adds. */
 const TENANTS_PER_STATEMENT = 100;
 /** From this number of keys, garbage is collected before the merge, because the ids of the walk take tens of MB. */
 const MIN_KEYS_FOR_COLLECTION = 1_000_000;
@@ -51,7 +51,7 @@ export interface ApplyResult<Extra> {
 export interface MergedRun {
   connection: LedgerDb;
   run: ClaimedRun;
-  /** Entries of this run have ids above this. */
+  /** The id of the last entry before this run. All entries of this run have higher ids. */
   lastEntryIdBefore: number;
   /**
    * Counts of this run's entries, and the id range of each period's entries; the ranges may include entries of other
@@ -68,7 +68,7 @@ export interface ApplyRequest<Extra> {
   staging: RunStaging;
   facts: WalkFacts;
   walk: Omit<WalkRecord, 'facts'>;
-  /** Keys to withdraw: two runs did not list them, and the tenant's own history does not contain them. */
+  /** Keys to withdraw: two runs did not list them, and the history of the key's tenant does not contain them. */
   withdrawals: readonly { periodKey: number; tenantKey: number }[];
   /** Absent keys that are not withdrawn, because the tenant's history still contains them or could not be read. */
   unconfirmed?: readonly AbsentKey[];
@@ -115,8 +115,8 @@ function mergeFigures(connection: LedgerDb, request: ApplyRequest<unknown>): App
   }
   updateAbsences(connection, { run, keys, knownTenants: tenantBase, sameKeys, complete });
   requeueAbsent(connection, run, request.unconfirmed ?? []);
-  // Sums can exceed 64 bits if the walk has large figures. Keys that the walk missed may be large, too, and still
-  // count.
+  // Sums can exceed 64 bits if the walk has large figures. The figures of keys that the walk missed are still part of
+  // the sums and may be large, too.
   if (staging.sumsMayOverflow || hasAbsences(connection, run)) refuseOverflow(connection, run);
   bookAdjustments(connection, { lastEntryIdBefore, changedPeriods: changed.keys(), nowMs });
   recordWalk(connection, run.runKey, { ...request.walk, facts: { ...facts, keySetDigest } });
@@ -207,7 +207,7 @@ function readRunRow(
 
 /**
  * Inserts the new tenants of the walk. If another process has added tenants since staging assigned numbers to the new
- * ones, these numbers increase. Returns by how much.
+ * ones, these numbers are increased. Returns the increase.
  */
 function insertTenants(connection: LedgerDb, run: ClaimedRun, staging: RunStaging): number {
   const lastKey = highest(connection, tenants.tenantKey);
@@ -294,7 +294,7 @@ export function coverPeriods(
   coverBetween(connection).run({ workspaceKey, runKey, keepsFigures: keepsFigures ? 1 : 0, from, to });
 }
 
-/** Returns the digests of the figures last read for each period. */
+/** Returns, by period key, the digests of the figures that the last run read. */
 function figuresShown(connection: LedgerDb, run: ClaimedRun): Map<number, Buffer> {
   const shown = shownPeriods(connection).all({ workspaceKey: run.workspaceKey });
   return new Map(shown.map((period) => [period.periodKey, period.figuresDigest as Buffer]));

@@ -12,7 +12,10 @@ export interface UsageAsOf {
   request_count: bigint;
   state: 'open' | 'settling' | 'closed';
   first_seen_at: string;
-  /** Time of the last change before the requested time; for a period closed then, before its close. */
+  /**
+   * Time of the last change before the requested time. If the period was closed at that time, time of the last change
+   * before the close.
+   */
   changed_at: string;
   withdrawn: boolean;
   /** True when the period was closed at the requested time, so that the figures are those of the close. */
@@ -26,10 +29,10 @@ export interface AsOfFilters {
 }
 
 /**
- * Returns the rows of `finance_usage` as they were at `at` (ISO-8601 UTC), computed from the entries: each key has the
- * values of its last entry applied by that time; in a period closed at that time, of its last entry before the close.
- * The position in the chain decides, not the time of an entry, because clocks may have been set back: a workspace's
- * state is the one after its last link dated `at` or earlier.
+ * Returns the rows of `finance_usage` as they were at `at` (ISO-8601 UTC), computed from the entries. Each tenant and
+ * period has the values of its last entry that was applied by that time. For a period that was closed at that time,
+ * only entries before the close count. The position in the chain decides, not the time of an entry, because clocks may
+ * have been set back: a workspace's state is the one after its last link dated `at` or earlier.
  */
 export function usageAsOf(connection: LedgerDb, at: string, filters: AsOfFilters = {}): UsageAsOf[] {
   const { workspaceId, tenantId, period = {} } = filters;

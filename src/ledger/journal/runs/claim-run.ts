@@ -37,7 +37,8 @@ export interface ClaimedRun {
 }
 
 /**
- * Returned instead of a claim when an earlier run, `doneBy`, has done the slot, as for a job that was delivered twice.
+ * Returned instead of a claim when an earlier run, whose id is `doneBy`, has already done the slot. This happens when
+ * the same job is delivered twice.
  */
 export interface SlotDone {
   doneBy: string;
@@ -156,7 +157,10 @@ export function holdsLease(connection: LedgerDb, run: ClaimedRun): boolean {
   return query(connection).select().from(leases).where(isHeld).get() !== undefined;
 }
 
-/** Returns the SQL condition that this run still has the lease. It is false once another run has taken the workspace. */
+/**
+ * Returns an SQL condition that is true while this run has the lease, and false once another run has taken the
+ * workspace.
+ */
 function isLeaseOf({ workspaceKey, fencingToken }: { workspaceKey: number; fencingToken: number }) {
   return and(eq(leases.workspaceKey, workspaceKey), eq(leases.fencingToken, fencingToken));
 }

@@ -10,7 +10,7 @@ import { type PeriodEventDigestContent, prepareEventLine } from '../close/event-
 export const GENESIS_DIGEST = '0'.repeat(64);
 
 /**
- * Entries that SQLite joins into one text at a time, to save calls into JavaScript. Such a text has about 50 kB and is
+ * Number of entries that SQLite joins into one text, to save calls into JavaScript. Such a text has about 50 kB and is
  * freed soon; texts over 128 kB would stay in memory until a full garbage collection.
  */
 const ENTRIES_PER_CHUNK = 512;
@@ -73,7 +73,7 @@ export function createLinkDigests(connection: LedgerDb) {
   const ofEventAdjustments = prepareAdjustmentLines(connection, 'event_seq');
   const changeLines = prepareChangeLines(connection);
   const addAdjustments = (hash: Hash, { any, lines }: AdjustmentLines, key: number): void => {
-    // Checked first, because few links have adjustments and the check is ten times as fast as the join.
+    // This is checked first, because few links have adjustments, and the check is ten times as fast as the join.
     if (any.get(key) !== undefined) for (const text of lines.iterate(key)) hash.update(text as string);
   };
   const addChanges = (hash: Hash, { changesAfter, lastChangeSeq }: { changesAfter: number; lastChangeSeq: number }) => {
@@ -120,13 +120,13 @@ export function digestOfEvent(connection: LedgerDb, event: PeriodEventDigestCont
 }
 
 /**
- * Prepares a query for the lines of the entries from one id up to, not including, another. It returns null when there
- * are no entries.
+ * Prepares a query that returns the lines of the entries with ids from a first one up to, but not including, a last
+ * one. The query returns null when there are no such entries.
  */
 function prepareEntryLines(connection: LedgerDb): Database.Statement {
   return connection
     .prepare(
-      // The line feed as a separator: appended to each line, SQLite would copy every line once more.
+      // The line feed is a separator: if it were appended to each line, SQLite would copy every line once more.
       `SELECT group_concat(line, char(10)) || char(10) FROM (
          SELECT json_array(e.entry_id, t.tenant_id, p.period, ${entryKindSql('e.kind')},
            e.credits_delta, e.requests_delta, e.credits_after, e.requests_after) AS line

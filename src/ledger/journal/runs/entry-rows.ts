@@ -6,21 +6,27 @@ import { checkedFigureSql } from './sum-limits.ts';
 
 type Value = number | bigint;
 
-/** Rows per statement. */
+/** Number of rows that one statement inserts. */
 const ENTRIES_PER_INSERT = 100;
 
 const INTO = `INSERT INTO usage_entries
   (run_key, period_key, tenant_key, kind, credits_delta, requests_delta, credits_after, requests_after)`;
 const { opened, increased, decreased, restored } = ENTRY_KINDS;
 
-/** A kind of rows that are inserted as entries. `width`: values per row. `places`: the SQL placeholders of all rows. */
+/**
+ * A form of rows that are inserted as entries. `width`: the number of values per row. `places`: the SQL placeholders of
+ * all rows.
+ */
 interface EntryForm {
   width: number;
   sql(places: string): string;
   values(runKey: number, periodKey: number, rows: readonly Value[]): Value[];
 }
 
-/** Rows (tenant, credits, requests) for keys that the ledger does not have. Each becomes an `opened` entry. */
+/**
+ * Rows (tenant, credits, requests) for tenants that have no record in the period yet. Each row becomes an entry of kind
+ * `opened`.
+ */
 export const OPENED = entryForm({
   width: 3,
   sql: (places) =>
@@ -69,7 +75,7 @@ function entryForm(form: EntryForm) {
   };
 }
 
-/** Collects rows of one form and inserts them as entries of a period, many per statement. */
+/** Collects rows of the same `EntryForm` and inserts them as entries of a period, many rows per statement. */
 export class EntryRows {
   readonly #connection: LedgerDb;
   readonly #form: ReturnType<typeof entryForm>;

@@ -6,7 +6,7 @@ import type { KnownListing } from '../staging/staging.ts';
 import { hasAbsences } from './absences.ts';
 import type { ClaimedRun } from './claim-run.ts';
 
-/** Selects the window and the accepted walk of a workspace's last applied run. */
+/** Selects the window of a workspace's last applied run, and the walk (one reading of all pages) that was accepted. */
 export const selectLastVerifiedWalk = prepared((db) => {
   const isAccepted = and(eq(walks.runKey, runs.runKey), eq(walks.verdict, 'accepted'));
   return db

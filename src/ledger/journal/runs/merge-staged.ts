@@ -26,8 +26,8 @@ const usageOf = prepared((db) => {
 });
 
 /**
- * Entries merged into the state per statement. A limit, because SQLite keeps two copies of each page that a statement
- * changes until the statement ends.
+ * Number of entries that one statement merges into the state (`tenant_usage`). It is limited, because until a statement
+ * ends, SQLite keeps two copies of each page that the statement changes.
  */
 const ENTRIES_PER_STATEMENT = 2048;
 
@@ -42,7 +42,7 @@ export interface EntryCounts {
 export interface MergeRequest {
   run: ClaimedRun;
   staging: RunStaging;
-  /** How much the numbers of new tenants have increased since staging, see `insertTenants`. */
+  /** The number that was added to the numbers of new tenants after staging, see `insertTenants`. */
   shift: number;
   lastEntryIdBefore: number;
   /** By period key, the digest of the figures that the last run read. */
@@ -57,11 +57,13 @@ export interface EntryRange {
 
 export interface MergeResult {
   counts: EntryCounts;
-  /** By period key, the id range of the entries that were appended. Periods without new entries are left out. */
+  /** By period key, the id range of the entries that were appended. Periods without new entries are not contained. */
   changed: Map<number, EntryRange>;
-  /** The periods whose keys did not change: the walk misses none, and lists none again that was absent. */
+  /**
+   * The keys of the periods whose tenants did not change: none is newly missing, and no missing one is listed again.
+   */
   sameKeys: ReadonlySet<number>;
-  /** The periods in which the walk has every key that is not withdrawn. */
+  /** The keys of the periods in which the walk contains every tenant of the ledger that is not withdrawn. */
   complete: ReadonlySet<number>;
 }
 
@@ -97,7 +99,8 @@ export function mergeStaged(
     figures.forEach((stagedKey, credits, requests) => {
       const tenantKey = stagedKey > staging.tenantBase ? stagedKey + shift : stagedKey;
       if (known === null) {
-        // Without a look-up, because the ledger has no figures of the period. A first run would need a million of them.
+        // The figures are not looked up, because the ledger has none for this period. In a first run, this saves up to
+        // a million look-ups.
         opened.add(tenantKey, credits, requests);
       } else if (!known.holds(tenantKey, credits, requests)) {
         const change = known.changeTo(credits, requests);
@@ -128,7 +131,8 @@ const upsertState = preparedSql(
 );
 
 /**
- * Updates the state (`tenant_usage`) with the entries in this id range. `isNew`: the state has no row for their period.
+ * Updates the state (`tenant_usage`) with the entries in this id range. `isNew`: true if the state has no row for the
+ * period of these entries.
  */
 export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolean): void {
   const update = isNew ? addState(connection) : upsertState(connection);
@@ -140,7 +144,7 @@ export function updateState(connection: LedgerDb, ids: EntryRange, isNew: boolea
 const ENTRY_SUMS = Object.entries(ENTRY_KINDS).map(([name, kind]) => `coalesce(sum(kind = ${kind}), 0) AS ${name}`);
 const countByKind = preparedSql(`SELECT ${ENTRY_SUMS.join(', ')} FROM usage_entries WHERE entry_id > ?`);
 
-/** Adds the numbers of entries of each kind, counting the entries after `lastEntryIdBefore`, to `counts`. */
+/** Counts the entries after `lastEntryIdBefore` by kind, and adds these numbers to `counts`. */
 export function countEntries(connection: LedgerDb, lastEntryIdBefore: number, counts: EntryCounts): void {
   const more = countByKind(connection).get(lastEntryIdBefore) as EntryCounts;
   for (const kind of Object.keys(ENTRY_KINDS) as (keyof EntryCounts)[]) counts[kind] += more[kind];

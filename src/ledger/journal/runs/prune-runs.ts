@@ -17,7 +17,10 @@ import {
 import { readMeta, writeMeta } from '../../store/schema/identity.ts';
 import { leases, runs, walks } from '../../store/schema/run-tables.ts';
 
-/** A name in `ledger_meta` that triggers also use: certificates are complete from this run on. */
+/**
+ * The name of a value in `ledger_meta` that triggers also read: the key of the run from which on every certificate (the
+ * walks of a run) is kept.
+ */
 const KEPT_FROM_RUN = 'kept_from_run';
 
 const RUNS_PER_STEP = 500;
@@ -29,10 +32,10 @@ export interface PrunedRuns {
 }
 
 /**
- * Deletes the certificates of applied runs without entries, and whole runs that were not applied, if they started
- * before `before` (ISO-8601 UTC). A run dated in the future counts as old once a later run is old. Keeps the rows of
- * applied runs, because every link is needed to verify the chain. Handles a limited number of runs in key order; `more`
- * is true when another call would find more.
+ * Deletes the certificates (the rows about walks) of applied runs without entries, and whole runs that were not
+ * applied, if they started before `before` (ISO-8601 UTC). A run dated in the future counts as old if a later run is
+ * old. Keeps the rows of applied runs, because every link is needed to verify the chain. Handles a limited number of
+ * runs in key order; `more` is true when another call would find more.
  */
 export function pruneRuns(connection: LedgerDb, before: string, nowMs: number): PrunedRuns {
   return connection.transaction(() => prune(connection, before, nowMs)).immediate();

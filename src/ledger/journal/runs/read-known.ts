@@ -10,7 +10,10 @@ const statementOf = preparedSql(
   'raw',
 );
 
-/** Reads a batch of the keys of a period that are not withdrawn: those after the key `after`. */
+/**
+ * Reads the next batch of a period's figures: those of the tenants with numbers above `after`, without withdrawn
+ * tenants.
+ */
 function readKnown(connection: LedgerDb, periodKey: number, after: number): FigureChunk {
   const texts = statementOf(connection).get(periodKey, after) as string[];
   const columns = texts.map((text) => JSON.parse(text) as number[]);
@@ -21,8 +24,8 @@ function readKnown(connection: LedgerDb, periodKey: number, after: number): Figu
 }
 
 /**
- * Returns the ledger's figures of a period, without withdrawn ones. They are read in batches while the caller compares
- * them.
+ * Returns the ledger's figures of a period, without those of withdrawn tenants, which the service no longer lists. The
+ * figures are read in batches while the caller compares them.
  */
 export function createKnownFigures(connection: LedgerDb, periodKey: number): KnownFigures {
   return new KnownFigures((after) => readKnown(connection, periodKey, after), ENTRY_KINDS);

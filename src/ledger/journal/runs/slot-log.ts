@@ -10,11 +10,11 @@ import { highest } from '../../store/subjects.ts';
 export type SlotKind = 'scheduled' | 'reconcile';
 
 export interface SlotRecord {
-  /** The latest slot for which a run was applied, ISO-8601 UTC; null when there is none. */
+  /** The latest slot (scheduled time) for which a run was applied, ISO-8601 UTC; null when there is none. */
   doneSlot: string | null;
-  /** Number of runs since the last applied one that ended without being applied. */
+  /** Number of runs after the last applied run that ended without being applied. */
   failures: number;
-  /** The slot of the latest failed run; null when no run has failed since the last applied one. */
+  /** The slot of the latest failed run; null when no run has failed after the last applied run. */
   failedSlot: string | null;
   failedRunKey: number | null;
   /** End of the latest failed run, milliseconds since the epoch. */
@@ -29,7 +29,7 @@ type SlotRunRow = Pick<typeof runs.$inferSelect, Exclude<keyof typeof RUN_COLUMN
   workspaceId: string;
 };
 
-/** Selects the runs that are new since the last read or were still running then, in order. */
+/** Selects, in order, the runs that are new since the last read, and those that were still running at the last read. */
 const changedRuns = prepared((db) =>
   db
     .select(RUN_COLUMNS)
@@ -55,7 +55,7 @@ const SLOT_KINDS: readonly SlotKind[] = ['scheduled', 'reconcile'];
 const REJECTION_CODES: readonly (string | null)[] = ['unauthorized', 'forbidden'];
 /** Error codes of runs that ended because the program was stopped. */
 const STOP_CODES: readonly (string | null)[] = ['stopping', 'cancelled'];
-/** The most runs per workspace that the first read examines to find the last applied one. */
+/** The largest number of runs per workspace that the first read examines to find the last applied run. */
 const MAX_HISTORY_RUNS = 5000;
 
 /**

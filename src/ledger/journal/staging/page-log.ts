@@ -37,7 +37,7 @@ export class PageLog {
     return this.#pages().filter((index) => index + 1 < lastPage && (this.#records[index] as number) < full).length;
   }
 
-  /** Finds the first page, other than the last, that has fewer records than page 1; null if there is none. */
+  /** Finds the first page that has fewer records than page 1, without the last page; null if there is none. */
   shortPage(lastPage: number): WalkFlaws['shortPage'] {
     const full = this.#records[0] as number;
     const index = this.#pages().find((each) => each + 1 < lastPage && (this.#records[each] as number) < full);

@@ -5,7 +5,10 @@ export interface StagedRecord {
   /** The tenant's id: well-formed Unicode, not empty. */
   tenantId: string;
   period: Period;
-  /** 64-bit integers. A value is a bigint exactly if it is not a safe integer, because digests depend on the type. */
+  /**
+   * 64-bit integers. Values that are safe integers are numbers, and all others are bigints, because digests depend on
+   * the type.
+   */
   credits: number | bigint;
   requests: number | bigint;
 }

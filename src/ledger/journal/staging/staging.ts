@@ -32,7 +32,7 @@ export interface WalkFacts {
   /** True when a later page stated other totals than page 1. */
   totalsMoved: boolean;
   recordsOutsideWindow: number;
-  /** Number of pages, without the last, that have fewer records than the first page. */
+  /** Number of pages that have fewer records than the first page. The last page is not counted. */
   shortPages: number;
   /** Number of pages that repeat the body of another page. */
   repeatedPages: number;
@@ -83,8 +83,8 @@ export class RunStaging {
   }
 
   /**
-   * Ends the walks and returns the new tenants, from `tenantBase + 1`. Releases their ids: those of a million tenants
-   * take as much memory as the merge that follows.
+   * Ends the walks and returns the ids of the new tenants, whose numbers begin with `tenantBase + 1`. Releases these
+   * ids, because the ids of a million tenants take as much memory as the merge that follows.
    */
   takeNewTenants(): Iterable<string> {
     return this.#numbered().takeNew();
@@ -104,7 +104,7 @@ export class RunStaging {
     return [...this.#currentWalk().periods.values()].filter((period) => period.inside);
   }
 
-  /** Returns the figures of a period inside the window that the walk contained. */
+  /** Returns the figures that the walk read for a period inside the window. */
   figuresOf(periodKey: number): FigureColumns {
     const found = [...this.#currentWalk().periods.values()].find((period) => period.periodKey === periodKey);
     if (found === undefined) throw new Error(`no staged record is of period ${periodKey}`);
@@ -122,8 +122,8 @@ export class RunStaging {
   }
 
   /**
-   * Skips a page that equals the same page of the known listing. Returns false if the page, or an earlier one of the
-   * walk, is different.
+   * Skips a page that equals the page with the same number in the known listing. Returns false if this page, or an
+   * earlier page of the walk, is different.
    */
   skip(page: number, digest: Buffer): boolean {
     const walk = this.#currentWalk();
@@ -235,7 +235,9 @@ export class RunStaging {
   }
 }
 
-/** Tenants that SQLite returns in one row, as JSON arrays. One row per tenant takes three times as long. */
+/**
+ * Number of tenants that SQLite returns in one row, as JSON arrays. A row for each tenant takes three times as long.
+ */
 const TENANTS_PER_ROW = 4096;
 
 export function knownTenants(connection: LedgerDb, workspaceKey: number): TenantNumbering {
@@ -281,7 +283,7 @@ class StagedWalk {
   totalPages = 0;
   totalsMoved = false;
   lastPeriod: PeriodOnWalk | null = null;
-  /** The largest credits or requests by absolute value. */
+  /** The figure (credits or requests) of the walk with the largest absolute value. */
   largest: number | bigint = 0;
   readonly repeats: RepeatedRecordFinder;
   changedTotals: WalkFlaws['changedTotals'] = null;
@@ -308,7 +310,7 @@ class StagedWalk {
     this.records += records;
   }
 
-  /** Stages a record; a second record with the same key is only noted as a repeat. */
+  /** Stages a record. A second record with the same key is not staged; it is only noted as a repeat. */
   noteRecord(period: PeriodOnWalk, tenantKey: number, credits: number | bigint, requests: number | bigint): void {
     if (!this.keys.add(period.bits, tenantKey)) {
       this.repeats.note(period.period, tenantKey, this.#page);

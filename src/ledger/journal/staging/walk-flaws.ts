@@ -2,7 +2,7 @@ import type { Period } from '../../../core/period.ts';
 import type { ScannedPage } from '../../../speed/scan-page.ts';
 import type { StagedRecord } from './staged-record.ts';
 
-/** The most repeated keys to record, because an error names only the first few. */
+/** The largest number of repeated keys that are recorded. An error names only the first few. */
 const MAX_REPEATED = 8;
 
 /** A record that a walk contains more than once. */
@@ -10,19 +10,19 @@ export interface RepeatedRecord {
   tenantId: string;
   period: Period;
   /**
-   * The pages that list the record, one for each time. The first page is missing when no earlier walk repeated the
-   * record.
+   * The page of each occurrence of the record. The page of the first occurrence is missing when no earlier walk
+   * repeated the record.
    */
   pages: number[];
   isFirstMissing: boolean;
-  /** True when the record was listed with different figures. */
+  /** True when the occurrences of the record have different figures. */
   differs: boolean;
 }
 
 /** Details of the signs that the listing changed during a walk, for the error message of the run. */
 export interface WalkFlaws {
   repeated: RepeatedRecord[];
-  /** The first page with other totals than the page read first. */
+  /** The first page whose totals differ from those of the page that was read first. */
   changedTotals: { page: number; totalRecords: number; totalPages: number; firstPage: number } | null;
   /** The first record outside the window. */
   outside: { period: Period; page: number } | null;
@@ -50,13 +50,13 @@ interface Suspect {
 }
 
 /**
- * Finds the pages that repeat a record. The bits of a walk show that a key has occurred before, but not on which page.
- * So each page of the next walk is searched for the keys that the previous walk repeated; without such keys, nothing is
- * searched.
+ * Finds the pages that repeat a record. The key set of a walk shows that a key has occurred before, but not on which
+ * page. So each page of the next walk is searched for the keys that the previous walk repeated. If the previous walk
+ * repeated none, nothing is searched.
  */
 export class RepeatedRecordFinder {
   readonly #suspects: Suspect[];
-  /** By key, the pages on which the key occurred again, without the first page. */
+  /** By key, the pages on which the key occurred again. The page of the first occurrence is not contained. */
   readonly #later = new Map<string, RepeatedKey & { pages: number[] }>();
 
   constructor(suspects: readonly { tenantId: string; period: Period }[] = []) {
@@ -85,7 +85,7 @@ export class RepeatedRecordFinder {
     return [...this.#later.values()];
   }
 
-  /** Lists the repeated records. Those of which all pages are known come first. */
+  /** Lists the repeated records. The records for which the pages of all occurrences are known come first. */
   list(tenantIdOf: (tenantKey: number) => string): RepeatedRecord[] {
     const complete = this.#suspects
       .filter(({ sightings }) => sightings.length > 1)
