@@ -4,8 +4,8 @@ import { preparedSql } from './schema/drizzle.ts';
 const MAX_SEQ = Number.MAX_SAFE_INTEGER;
 
 /**
- * Returns an SQL condition: the manual line `m` is on the document of its period. It is when it was in force at the
- * close `seq` or, if `seq` is NULL, is in force now.
+ * Returns an SQL condition that is true if the manual line `m` is on the document of its period: the line was in force
+ * at the close `seq` or, if `seq` is NULL, is in force now.
  */
 export function isOnDocumentSql(seq: string): string {
   return `m.after_seq < coalesce(${seq}, ${MAX_SEQ}) AND coalesce(m.revoked_after_seq, ${MAX_SEQ}) >= coalesce(${seq}, ${MAX_SEQ})`;
@@ -58,7 +58,7 @@ export function moneySumReader(connection: LedgerDb): (periodKey: number | bigin
     });
 }
 
-/** A month's total in a currency, and the previous month's. */
+/** The total of a month in one currency, and that of the previous month. */
 export interface MonthTotals {
   currency: string;
   now: bigint;

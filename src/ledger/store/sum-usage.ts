@@ -23,7 +23,7 @@ const usageTotals = (table: typeof tenantUsage | typeof closedUsage) =>
   );
 const SUMS = { now: usageTotals(tenantUsage), closed: usageTotals(closedUsage) };
 
-/** Sums the current figures of a period or, with `closed`, the figures that its close has frozen. */
+/** Sums the current figures of a period. With `closed`, sums the figures that the close of the period has frozen. */
 export function sumUsage(connection: LedgerDb, periodKey: number, state: 'now' | 'closed' = 'now'): UsageSum {
   return SUMS[state](connection).get({ periodKey }) ?? { tenants: 0, creditsUsed: 0n, requestCount: 0n };
 }

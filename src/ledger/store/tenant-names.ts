@@ -29,13 +29,16 @@ const nameOfKey = prepared((db) =>
     .limit(1),
 );
 
-/** Returns a lookup of tenants' display names, null for a tenant without one. Reads all matching names at once. */
+/**
+ * Returns a function that looks up the display name of a tenant; null for a tenant without a name. All matching names
+ * are read at once.
+ */
 export function tenantNameLookup(
   connection: LedgerDb,
   { workspaceId, tenantId }: { workspaceId?: string | undefined; tenantId?: string | undefined } = {},
 ): (workspaceId: string, tenantId: string) => string | null {
   const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 't.tenant_id': tenantId });
-  // The query starts from `tenant_names`, so that it costs nothing in a ledger without names.
+  // The query begins with `tenant_names`, so that it takes no time in a ledger without names.
   const found = connection
     .prepare(
       `SELECT w.workspace_id, t.tenant_id, n.display_name, max(n.after_seq)
@@ -62,8 +65,8 @@ export function tenantReferences(connection: LedgerDb, workspaceId: string): Map
 }
 
 /**
- * Returns a lookup of display names in one workspace that queries the ledger for each tenant, which suits a caller that
- * needs few of many tenants.
+ * Returns a function that looks up display names in one workspace. It queries the ledger for each tenant, which suits a
+ * caller that needs few of many tenants.
  */
 export function tenantNameReader(connection: LedgerDb, workspaceId: string): (tenantId: string) => string | null {
   const name = latestName(connection);

@@ -1,11 +1,11 @@
 import type { PeriodWindow } from '../../core/period.ts';
 
-/** The value, values or period window that each column must match; undefined: any value. */
+/** For each column, the value, values or period window that it must match; undefined: any value. */
 export type Filters = Readonly<Record<string, string | readonly string[] | PeriodWindow | undefined>>;
 
 /**
- * Builds a WHERE clause, empty without conditions, and the values of its placeholders. Column names are not escaped, so
- * they must come from code.
+ * Builds a WHERE clause and the values of its placeholders. The clause is empty if there are no conditions. Column
+ * names are not escaped, so they must come from code.
  */
 export function whereClause(filters: Filters): { where: string; values: string[] } {
   const conditions: string[] = [];

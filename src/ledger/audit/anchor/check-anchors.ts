@@ -7,7 +7,7 @@ import { ledgerId } from '../../store/schema/identity.ts';
 import { type Check, FAULTS_PER_CHECK, type Fault, fault } from '../verify/fault.ts';
 import { formatPublicKey, isSignedBy, parseCheckpoint } from './checkpoint-log.ts';
 
-/** Evidence kept outside the ledger that the ledger must agree with. Each kind is optional. */
+/** Evidence that was kept outside the ledger, and that the ledger must agree with. Each kind is optional. */
 export interface ExternalAnchors {
   /** A digest that the chain must contain. */
   head?: string | undefined;
@@ -85,7 +85,8 @@ export interface LaterPeriodEvent {
 }
 
 /**
- * Lists the events of a period after the close with this digest, oldest first; null when the ledger has no such close.
+ * Lists the events (closes and reopens) of a period after the close with this digest, oldest first; null when the
+ * ledger has no such close.
  */
 export function eventsSinceClose(connection: LedgerDb, digest: string): LaterPeriodEvent[] | null {
   const db = query(connection);

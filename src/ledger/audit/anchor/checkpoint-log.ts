@@ -39,8 +39,8 @@ interface CheckpointLogOptions {
   keyFile: string;
   ledgerId: string;
   /**
-   * Runs the given work while no other process runs such work on this ledger. When absent, the work runs without
-   * waiting.
+   * Runs `work` while no other process runs such work on this ledger. If this function is absent, the work runs at
+   * once.
    */
   alone?: (work: () => void) => void;
 }
@@ -49,7 +49,7 @@ function checkpointsBeside(ledgerPath: string): string {
   return join(dirname(ledgerPath), 'checkpoints.log');
 }
 
-/** Appends a signed checkpoint of each new head to `checkpoints.log` next to the ledger. */
+/** Appends a signed checkpoint of each new head (last link of the chain) to `checkpoints.log` next to the ledger. */
 export class CheckpointLog {
   readonly #file: string;
   readonly #keyFile: string;
@@ -97,7 +97,7 @@ export class CheckpointLog {
   }
 }
 
-/** Returns the public half of the ledger's own key; null when the key does not exist yet. */
+/** Returns the public key that belongs to the ledger's signing key; null when the signing key does not exist yet. */
 export function readCheckpointPublicKey(keyFile: string): KeyObject | null {
   return existsSync(keyFile) ? createPublicKey(readFileSync(keyFile, 'utf8')) : null;
 }
@@ -155,8 +155,9 @@ function makeKey(keyFile: string): void {
 }
 
 /**
- * Compares the ledger with the last checkpoint in its folder. Returns a message when the file is another ledger, an
- * older copy, or has a different history. Null when the chain contains the last checkpoint, or there is none.
+ * Compares the ledger with the last checkpoint in its folder. Returns a message when the file is another ledger, is an
+ * older copy, or has a different history. Returns null when the chain contains the last checkpoint, or when there is no
+ * checkpoint.
  */
 export function describeHeadMismatch(connection: LedgerDb, ledgerPath: string): string | null {
   const id = ledgerId(connection);
@@ -191,7 +192,8 @@ export const MISSING_CHECKPOINTS_REMEDY =
   'the next run starts a new log';
 
 /**
- * Returns the last checkpoint of this ledger; without one, the last of any ledger. Ledgers in one folder share a log.
+ * Returns the last checkpoint of this ledger. If there is none, returns the last checkpoint of any ledger, because
+ * ledgers in one folder share a log.
  */
 function lastCheckpoint(ledgerPath: string, id: string): Checkpoint | null {
   const log = checkpointsBeside(ledgerPath);

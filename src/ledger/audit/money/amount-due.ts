@@ -2,8 +2,8 @@ import type { RateCard } from '../../../billing/rates/rate-card.ts';
 import { isCurrency, minorDigits, type Rounding } from '../../../core/money.ts';
 
 /**
- * Computes the amount due by a card a second time, for `verify` to compare with the ledger: in exact fractions, written
- * from docs/prices.md, without code of the charging.
+ * Computes the amount due by a card a second time, so that `verify` can compare it with the ledger. This code computes
+ * in exact fractions, was written from docs/prices.md, and shares no code with the charging.
  */
 
 /** A charge line as a tuple: kind, tier, credits, unit_credits, unit_price, amount_minor, requests. */

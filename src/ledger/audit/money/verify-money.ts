@@ -16,8 +16,8 @@ interface BookedPeriod {
 }
 
 /**
- * Recomputes the amounts due: each tenant's charge in each period by the applicable cards, the sum of all documents
- * about it, and the tree that each close committed to. A fault names the tenant or the close.
+ * Recomputes each tenant's charge in each period by the applicable cards, the sum of all documents about that period,
+ * and the tree that each close committed to. A fault names the tenant or the close.
  */
 export function checkMoney(connection: LedgerDb): Fault[] {
   const { periodKey, workspaceKey, closedSeq } = periods;
@@ -66,8 +66,8 @@ function ofPeriod(cards: readonly StoredCard[], { periodKey, workspaceId }: Book
 }
 
 /**
- * A tenant's figures, its charge, and the charge's lines joined into one text; charge and lines are null if it has
- * none.
+ * A tenant's figures, its charge, and the lines of the charge joined into one text. Charge and lines are null if the
+ * tenant has no charge.
  */
 type ChargedRow = [
   tenantId: string,
@@ -143,7 +143,10 @@ function* costFaults(connection: LedgerDb, period: BookedPeriod, cards: readonly
   }
 }
 
-/** One tenant's figures, null if the month has none, and its stored cost, null (card and amount) if it has none. */
+/**
+ * A tenant's figures, which are null if the month has none for it, and its stored cost, of which card and amount are
+ * null if it has none.
+ */
 type CostRow = [
   tenantId: string,
   credits: bigint | null,
@@ -201,7 +204,9 @@ interface CheckedPeriod {
   cards: readonly StoredCard[];
 }
 
-/** A tenant's period whose documents are summed: they may include corrections besides its own charge. */
+/**
+ * A tenant and a period. The amounts of all documents about them are summed: the period's own charge, and corrections.
+ */
 interface CheckedKey {
   tenantKey: bigint;
   tenantId: string;
@@ -247,8 +252,8 @@ function* checkSums(
 }
 
 /**
- * Yields the faults of one tenant's period. `cards`: those of the close; null for an open period, for which the stored
- * charge is the amount due, so that its corrections must sum to nothing.
+ * Yields the faults of one tenant's period. `cards`: the cards of the close; null for an open period, in which the
+ * stored charge is the amount due, so that the corrections must sum to zero.
  */
 function* keyFaults(
   key: CheckedKey,
@@ -264,7 +269,7 @@ function* keyFaults(
     const card = charged ?? cardFor(cards, key.tenantId);
     if (charged !== undefined) add(charged.currency, key.chargedMinor ?? 0n);
     const lines = card === null ? null : key.isPresent === 0n ? [] : dueLines(card, key.creditsNow, key.requestsNow);
-    // Usage without a price cannot be compared: its correction has no amount.
+    // Usage without a price cannot be compared, because its correction has no amount.
     if (lines === null && cards.length > 0) return;
     if (card !== null && lines !== null) expected = new Map([[card.currency, sumDueLines(lines)]]);
   }
@@ -283,8 +288,8 @@ function minorWithCurrency(minor: bigint, currency: string): string {
 }
 
 /**
- * Selects the tenants to check. In an open period, those with corrections; in a closed one, also those whose figures
- * have changed since the close.
+ * Selects the tenants to check. In an open period, these are the tenants with corrections; in a closed period, also
+ * those whose figures have changed since the close.
  */
 function chargedKeys(connection: LedgerDb, isClosed: boolean) {
   const changed = `SELECT u.tenant_key FROM tenant_usage u

@@ -1,6 +1,6 @@
 import type { LedgerDb } from '../../store/ledger-db.ts';
 
-/** A failed check: its name, the run and entry concerned (null if none), and a message. */
+/** A failed check: the name of the check, the run and entry concerned (null if none), and a message. */
 export interface Fault {
   check:
     | 'integrity'
@@ -30,7 +30,7 @@ export function fault(
   return { check, runId, entryId, message };
 }
 
-/** The most faults that one check reports. */
+/** The largest number of faults that one check reports. */
 export const FAULTS_PER_CHECK = 10;
 
 export type Check = (connection: LedgerDb) => Fault[];

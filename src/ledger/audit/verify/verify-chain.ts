@@ -70,8 +70,8 @@ export function checkChain(connection: LedgerDb): ChainReport {
         if (unexpected !== null) add(link, unexpected.message, unexpected.entryId);
         complete = unexpected?.missing !== true;
       }
-      // If entries are missing, the digest is not computed: it cannot match, and a forged number of entries would make
-      // the loop endless.
+      // If entries are missing, the digest is not computed: it cannot match, and a forged, very large number of entries
+      // would keep the loop running without end.
       if (complete && digests.ofRun({ ...link, appliedSeq: link.seq, changesAfter }) !== link.digest) {
         add(link, 'its digest does not match its content, entries or row changes');
       }
@@ -104,8 +104,8 @@ interface UnexpectedEntry {
 }
 
 /**
- * What was found in a run's range of entry ids. `unexpected`: the first entry that is missing or belongs to another
- * run. `strays`: some entry has a period of another workspace or an invalid figure.
+ * The faults in a run's range of entry ids. `unexpected`: the first entry that is missing or belongs to another run.
+ * `strays`: true if some entry has a period of another workspace or an invalid figure.
  */
 interface CheckedRange {
   unexpected: UnexpectedEntry | null;
@@ -162,8 +162,8 @@ function* inOrder(many: Iterable<ChainLink>, few: Iterator<ChainLink>): Generato
     }
     for (; next.done !== true; next = few.next()) yield next.value;
   } finally {
-    // Ends the other statement when `many` fails on an unreadable file; while a statement is open, the ledger cannot be
-    // closed.
+    // Ends the statement of `few` when `many` fails on an unreadable file, because the ledger cannot be closed while a
+    // statement is open.
     few.return?.();
   }
 }

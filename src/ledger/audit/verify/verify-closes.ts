@@ -20,8 +20,8 @@ interface ClosedPeriod {
 }
 
 /**
- * Checks closes: a period is closed exactly when its latest event is a close; its frozen figures are the sums of the
- * entries up to that close, key by key, and their totals match the event. Only closes have commitments.
+ * Checks closes: a period is closed exactly when its latest event is a close; its frozen figures are, key by key, the
+ * sums of the entries up to that close; the totals of the frozen figures match the event. Only closes have commitments.
  */
 export function verifyCloses(connection: LedgerDb): Fault[] {
   const faults: Fault[] = [];
@@ -75,7 +75,8 @@ export function verifyCloses(connection: LedgerDb): Fault[] {
     .limit(FAULTS_PER_CHECK)
     .all();
   for (const each of unclosed) add(`commitment of link ${each.eventSeq} of the chain`, 'that link is not a close');
-  // Code that reads a salt skips characters that are not hex digits, so a digest cannot reveal a changed salt.
+  // Code that reads a salt skips characters that are not hex digits. If such characters were added to a salt, no digest
+  // would reveal that.
   const { salt } = closeCommitments;
   const saltless = db
     .select({ seq, period: periods.period })
@@ -129,8 +130,9 @@ function mismatchedRetirements(connection: LedgerDb): string[] {
 }
 
 /**
- * Lists the closes whose statement numbers do not continue their series, one number per statement in the order of
- * tenant ids, and the closes that numbers refer to without belonging there.
+ * Lists the closes whose statement numbers do not continue their series with one number per statement, in the order of
+ * tenant ids. Also lists the closes that have numbers although they assigned none, or that have numbers of another
+ * period.
  */
 function misnumberedCloses(connection: LedgerDb): number[] {
   const closes = connection
@@ -178,9 +180,9 @@ function missingLetterheads(connection: LedgerDb): number[] {
 }
 
 /**
- * Lists the reconciliations that do not belong to an earlier close in the workspace of their link, and those that
- * changed after that link, or whose invoice numbers did. The triggers alone do not reveal such rows, because any
- * program can define the function that the triggers call.
+ * Lists the reconciliations that do not belong to an earlier close in the workspace of their link. Also lists those
+ * that were changed after their link was recorded, or whose invoice numbers were. The triggers alone do not reveal such
+ * rows, because any program can define the function that the triggers call.
  */
 function unexpectedReconciliations(connection: LedgerDb): number[] {
   const rows = connection.prepare(
@@ -200,8 +202,9 @@ function unexpectedReconciliations(connection: LedgerDb): number[] {
 
 /**
  * Checks adjustments. In a closed period, a tenant's frozen figures plus its adjustments must equal its current
- * figures; in an open period, the adjustments must sum to zero. Each correction must match its entry, and each reversal
- * its reopen, in workspace and time. Each must be booked in the first later month that was open at that time.
+ * figures; in an open period, the adjustments must sum to zero. The workspace and time of each correction must match
+ * its entry, and those of each reversal must match its reopen. Each adjustment must be booked in the first later month
+ * that was open at that time.
  */
 export function checkAdjustments(connection: LedgerDb): Fault[] {
   return [

@@ -49,7 +49,10 @@ export function hasUnexpectedKey(connection: LedgerDb): boolean {
   return unexpected !== undefined;
 }
 
-/** SQL condition that is true when all four figures of the entry `e` are valid. */
+/**
+ * SQL condition that is true when all four figures of the entry `e` (its deltas, and its values after the change) are
+ * valid.
+ */
 export const IS_FIGURES = `${INVALID_FIGURE_SQL} NOT IN (e.credits_delta, e.requests_delta, e.credits_after, e.requests_after)`;
 
 interface UnexpectedKeyEntry {
@@ -117,7 +120,7 @@ interface UnexpectedKey {
 /**
  * Checks that the sum of a key's deltas equals its current state; that the columns `withdrawn`, `first_run_key` and
  * `changed_run_key` of the state match the key's first and last entry; and that every key with entries has a state, and
- * the reverse.
+ * every key with a state has entries.
  */
 export function checkState(connection: LedgerDb): Fault[] {
   const rows = connection

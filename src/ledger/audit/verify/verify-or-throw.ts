@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 import { type VerifyReport, verifyLedger } from './verify.ts';
 
 export interface SuspectFile {
-  /** How messages name the file, such as `the copy of /data/ledger.db`. */
+  /** The words that messages use for the file, such as `the copy of /data/ledger.db`. */
   what: string;
   hint: string;
 }

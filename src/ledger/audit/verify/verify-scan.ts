@@ -6,14 +6,14 @@ import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 import { hasUnexpectedKey } from './verify-keys.ts';
 
 /**
- * The scan's page cache. The entries of a key are spread over many pages, one per run, which a larger cache avoids
- * reading again.
+ * Size of the scan's page cache. The entries of a key are spread over many pages, one per run. With a larger cache,
+ * these pages need not be read again.
  */
 const SCAN_CACHE_KIB = 49_152;
 
 /**
- * The results of the two checks that read every page. They take half of the time and need no other result, so they can
- * run in a thread.
+ * The results of the two checks that read every page. They take half of the time and do not depend on other results, so
+ * they can run in another thread.
  */
 export interface ScanResult {
   integrity: Fault[];

@@ -14,7 +14,7 @@ import { checkAdjustments, verifyCloses } from './verify-closes.ts';
 import { checkEntries, checkFigures, checkState } from './verify-keys.ts';
 import { type ScanResult, ScanThread, scanLedger } from './verify-scan.ts';
 
-/** The page cache of most checks, which is small because they read each page once. */
+/** Size of the page cache of most checks. It is small because these checks read each page once. */
 const CACHE_KIB = 4096;
 
 export interface VerifyReport {
@@ -23,8 +23,8 @@ export interface VerifyReport {
   entries: number;
   keys: number;
   /**
-   * Digest of the last link of the chain. A copy of it kept outside the ledger reveals a ledger that was replaced as a
-   * whole.
+   * Digest of the last link of the chain. If a copy of this digest is kept outside the ledger, it reveals that the
+   * whole ledger was replaced.
    */
   headDigest: string;
 }
@@ -322,8 +322,8 @@ function* unexpectedRows(connection: LedgerDb, guarded: GuardedTable): Generator
 }
 
 /**
- * The schema of this version, by type and name. Computed on first use, because that takes as long as all other checks
- * of a small ledger.
+ * The SQL that creates each object in the schema of this version, by type and name. It is computed on first use,
+ * because that takes as long as all other checks of a small ledger.
  */
 let expected: ReadonlyMap<string, string | null> | null = null;
 

@@ -95,8 +95,8 @@ export interface InFlightRequest {
 }
 
 /**
- * Records that from now on all entries up to `to` may have been sent, except those that are exceptions. Throws AppError
- * `outlet_moved` when another process has sent entries meanwhile, or has paused the outlet.
+ * Records that from now on the entries up to `to`, without the exceptions, and the entries in `held` may have been
+ * sent. Throws AppError `outlet_moved` when another process has sent entries meanwhile, or has paused the outlet.
  */
 export function markInFlight(
   connection: LedgerDb,
@@ -127,7 +127,7 @@ export interface AdvanceRequest {
   /** `taken`: held entries that the receiver has accepted. `unposted`: held entries that it certainly did not get. */
   taken: readonly number[];
   unposted: readonly number[];
-  /** True when certainly nothing after the new cursor was sent. */
+  /** True when it is certain that no entry after the new cursor was sent. */
   landed: boolean;
   pause: { paused: OutletPause; reason: string } | null;
   nowMs: number;

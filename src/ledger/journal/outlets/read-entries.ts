@@ -63,7 +63,7 @@ export function findExceptionIds(
   return new Set(noted(connection).all(outlet, cursor, to) as bigint[]);
 }
 
-/** SQL condition: the entry of the exception `x` is not after the outlet's cursor. */
+/** SQL condition that is true if the entry of the exception `x` is not after the outlet's cursor. */
 const PASSED = 'x.entry_id <= (SELECT o.cursor FROM outlets o WHERE o.name = x.outlet)';
 
 /**

@@ -9,8 +9,8 @@ import { LedgerError } from './sqlite-errors.ts';
 
 const LOCK_POLL_MS = 20;
 /**
- * How long to wait for the lock of a daemon that is not stopping: after a kill, the system frees the lock a moment
- * later.
+ * How long to wait for the lock if no daemon is known to be stopping: after a daemon was killed, the system frees its
+ * lock a moment later.
  */
 const KILLED_LOCK_GRACE_MS = 300;
 /** How long to wait for a daemon that is stopping, which takes up to 19 s. */
@@ -18,11 +18,11 @@ const DAEMON_STOP_TIMEOUT_MS = 22_000;
 
 /** The configuration a daemon is running with. */
 export interface ConfigurationStatus {
-  /** Number of times the daemon has tried to read the configuration file since it started. */
+  /** Number of times that the daemon has tried to read the configuration file since its start. */
   reads: number;
   /** When the active configuration was read, an ISO time. */
   readAt: string;
-  /** When and why the latest configuration was rejected; null when the latest one is active. */
+  /** When and why the latest configuration was rejected; null when the latest configuration is active. */
   refused: { at: string; faults: readonly ConfigFault[] } | null;
   /** Changed settings that take effect only after a restart. */
   needsRestart: readonly string[];
@@ -36,9 +36,9 @@ export interface DaemonNotice extends ProcessIdentity {
 }
 
 /**
- * Locks the ledger for its one daemon. The system frees the lock when the process ends, however it ends. Waits for a
- * daemon that is stopping; returns null when `signal` aborts meanwhile. Throws LedgerError `daemon_running` within a
- * second while another daemon keeps running.
+ * Locks the ledger for this daemon; only one daemon can hold the lock. The system frees the lock when the process ends,
+ * however it ends. Waits for a daemon that is stopping; returns null when `signal` aborts meanwhile. Throws LedgerError
+ * `daemon_running` within a second while another daemon keeps running.
  */
 export async function lockForDaemon(
   { path: ledgerPath, readerGroup }: { path: string; readerGroup?: string },

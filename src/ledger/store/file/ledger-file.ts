@@ -5,7 +5,7 @@ import { AppError } from '../../../core/errors.ts';
 import type { LedgerDb } from '../ledger-db.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
-/** Pages copied between two checks of the abort signal: 8 MiB. */
+/** Number of pages that are copied between two checks of the abort signal: 8 MiB. */
 const PAGES_PER_STEP = 2048;
 /** Suffixes of the files that SQLite keeps next to a database that is in use, or was not closed. */
 export const SIDECAR_SUFFIXES = ['-wal', '-journal', '-shm'] as const;

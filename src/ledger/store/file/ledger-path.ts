@@ -6,9 +6,9 @@ import { SIDECAR_SUFFIXES } from './ledger-file.ts';
 import { LedgerError } from './sqlite-errors.ts';
 
 /**
- * Throws when no ledger can be written at `path`, or when other users could plant files there. Creates nothing, so that
- * a check of the configuration applies the same rules as opening the ledger. Throws LedgerError `ledger_link_broken`,
- * `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
+ * Throws when no ledger can be written at `path`, or when other users could put files of their own there. Creates
+ * nothing, so that a check of the configuration applies the same rules as opening the ledger. Throws LedgerError
+ * `ledger_link_broken`, `ledger_is_folder`, `ledger_unwritable`, `reader_group`; AppError `unsafe_place`.
  */
 export function requireLedgerPath(path: string, readerGroup?: string): void {
   refuseDanglingLink(path);
@@ -36,7 +36,7 @@ export function refuseDanglingLink(path: string): void {
   });
 }
 
-/** Returns the folder of a file or, when that is missing, the deepest folder above it that exists. */
+/** Returns the folder of a file. If that folder is missing, returns the nearest folder above it that exists. */
 export function nearestFolder(path: string): string {
   let folder = dirname(path);
   while (!existsSync(folder)) folder = dirname(folder);
@@ -55,8 +55,8 @@ function requireWritable(place: string): void {
 }
 
 /**
- * Mode bits set-group-id and r-x for the group: files that SQLite creates in the folder belong to the group, and the
- * group's members can create none.
+ * The mode bits of a folder that a group can read: set-group-id, and read and traverse for the group. Files that SQLite
+ * creates in the folder belong to the group, and members of the group cannot create files.
  */
 const SHARED_FOLDER = 0o2050;
 const SHARED_FILE = 0o640;

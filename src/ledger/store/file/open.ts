@@ -12,7 +12,8 @@ import { LedgerError, toLedgerError } from './sqlite-errors.ts';
 // cspell:ignore uled
 
 /**
- * The oldest accepted SQLite. Older ones can corrupt a WAL database when a checkpoint resets the log during a write.
+ * The oldest accepted version of SQLite. Older versions can corrupt a WAL database when a checkpoint resets the log
+ * during a write.
  */
 const OLDEST_SAFE_SQLITE = [3, 51, 3] as const;
 const BUSY_TIMEOUT_MS = 5000;
@@ -62,8 +63,8 @@ export function refuseOtherProgram(path: string): void {
   try {
     connect(path, true).close();
   } catch (error) {
-    // Other errors are ignored here: a writable connection may not have them, since it can roll back the journal of a
-    // crash.
+    // Other errors are ignored here. A writable connection may not have them, because it can roll back the journal that
+    // a crash left behind.
     if (error instanceof LedgerError && error.code === 'not_a_ledger') throw error;
   }
 }
@@ -132,7 +133,7 @@ function connect(path: string, readonly: boolean): LedgerDb {
   try {
     connection = new Database(path, { readonly, timeout: BUSY_TIMEOUT_MS });
   } catch (cause) {
-    // SQLite's native module did not load: the ledger file is not at fault.
+    // SQLite's native module did not load, so the ledger file is not the cause.
     const fault = systemFault(cause);
     if (fault?.code === 'native_module') throw fault;
     throw new LedgerError('ledger_unreadable', `cannot open the ledger ${path}: ${messageOf(cause)}`, {

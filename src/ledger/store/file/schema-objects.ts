@@ -16,8 +16,8 @@ export function listSchemaObjects(connection: LedgerDb): SchemaObject[] {
 }
 
 /**
- * Reports whether a database holds a ledger's tables. An empty database must be told apart, because it would pass every
- * check once migrated.
+ * Reports whether a database contains the tables of a ledger. An empty database does not, and must be recognized: after
+ * a migration it would pass every check.
  */
 export function holdsLedger(connection: LedgerDb): boolean {
   const names = new Set(listSchemaObjects(connection).map(({ name }) => name));

@@ -73,7 +73,10 @@ function unwritable(): Remedy {
 
 export class LedgerError extends AppError {}
 
-/** Another run was applied, or took the lease, since this one claimed its workspace: this run must not be applied. */
+/**
+ * Another run has been applied or has taken the lease since this run claimed its workspace. This run must not be
+ * applied.
+ */
 export class FencedError extends AppError {
   constructor(message: string, options: AppErrorOptions = {}) {
     super('fenced', message, { retryable: true, ...options });
@@ -81,7 +84,7 @@ export class FencedError extends AppError {
 }
 
 export class LeaseHeldError extends AppError {
-  /** Milliseconds until the lease expires if its holder has died. */
+  /** Milliseconds until the lease expires, if the process that holds it has ended. */
   readonly retryAfterMs: number;
 
   constructor(workspaceId: string, holder: string, retryAfterMs: number) {

@@ -41,8 +41,8 @@ export const alerts = sqliteTable(
     /** Number of notifications, since the alert fired, that were sent because its magnitude grew. */
     notifiedCount: integer('notified_count').notNull().default(0),
     /**
-     * How large the condition is now; for a rule about a set of facts, a bit mask of the facts that were true since the
-     * alert fired.
+     * How large the condition is now. For a rule about a set of facts, a bit mask of the facts that were true at any
+     * time since the alert fired.
      */
     magnitude: int64('magnitude'),
     pendingSince: text('pending_since'),
@@ -101,8 +101,8 @@ export const alertTransitions = sqliteTable(
 );
 
 /**
- * The last notification about each alert to each channel, and the time of the next check. The row with channel `*`
- * applies to a channel that has no row, or no event in its row.
+ * The last notification about each alert to each channel, and the time of the next check. The row with channel `*` is
+ * used for a channel that has no row, or whose row has no event.
  */
 export const alertNotified = sqliteTable(
   'alert_notified',
@@ -119,7 +119,7 @@ export const alertNotified = sqliteTable(
     /** Number of notifications at this level that were sent because the alert's magnitude grew. */
     notifiedCount: integer('notified_count'),
     magnitude: int64('magnitude'),
-    /** 1 until the channel was notified that the alert ended. */
+    /** 1 until the channel was notified that the alert has ended; then 0. */
     open: integer('open').notNull().default(0),
     at: text('at'),
     /** 0 when the message was part of a daily summary. */
@@ -134,7 +134,10 @@ export const alertNotified = sqliteTable(
      * sent alone.
      */
     batch: text('batch', { enum: ['group', 'digest'] }),
-    /** When to check the channel again for this alert, and when that time was computed. Null: no check is scheduled. */
+    /**
+     * When to check again whether the channel must be notified about this alert, and when that time was computed. Null:
+     * no check is scheduled.
+     */
     dueAt: text('due_at'),
     scheduledAt: text('scheduled_at'),
     /** Consecutive rejected attempts. */
@@ -162,7 +165,7 @@ export const deliveryMembers = sqliteTable(
     alertKey: integer('alert_key')
       .notNull()
       .references(() => alerts.alertKey),
-    /** Number of this message among those about the alert to the channel: 1, 2, 3 ... */
+    /** The sequence number of this message among all messages about the alert to the channel: 1, 2, 3 ... */
     revision: integer('revision').notNull(),
     event: text('event', { enum: NOTIFICATION_EVENTS }).notNull(),
     episode: integer('episode').notNull(),

@@ -4,7 +4,7 @@ import { runs, usageColumns } from './run-tables.ts';
 import { periods, tenants, workspaces } from './workspace-tables.ts';
 
 /**
- * Tables of names and money. `after_seq` is the last position of the chain when a row was recorded: the row counts for
+ * Tables of names and money. `after_seq` is the last position of the chain when a row was recorded. The row applies to
  * every close at a higher position.
  */
 
@@ -24,7 +24,7 @@ export const tenantNames = sqliteTable(
   (table) => [primaryKey({ columns: [table.tenantKey, table.afterSeq] })],
 );
 
-/** `price` cards set the charges to tenants, `cost` cards the provider's charges. */
+/** `price` cards set what tenants are charged; `cost` cards set what the provider charges. */
 export const CARD_SIDES = ['price', 'cost'] as const;
 export type CardSide = (typeof CARD_SIDES)[number];
 
@@ -98,7 +98,7 @@ export const costs = sqliteTable(
     periodKey: integer('period_key').notNull(),
     tenantKey: integer('tenant_key').notNull(),
     cardKey: integer('card_key').notNull(),
-    /** The amount; null when larger than 64 bits. */
+    /** The cost; null when it exceeds 64 bits. */
     amountMinor: int64('amount_minor'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey] })],
@@ -116,7 +116,7 @@ export const chargeLines = sqliteTable(
     unitCredits: integer('unit_credits'),
     unitPrice: text('unit_price'),
     amountMinor: int64('amount_minor').notNull(),
-    /** Set on a line of kind `requests`. */
+    /** The number of requests, for a line of kind `requests`; null for other lines. */
     requests: int64('requests'),
   },
   (table) => [primaryKey({ columns: [table.periodKey, table.tenantKey, table.lineNumber] })],
@@ -142,7 +142,7 @@ export const chargeCorrections = sqliteTable(
     /** The amount; null when it cannot be priced. */
     amountMinor: int64('amount_minor'),
     cause: text('cause', { enum: CORRECTION_CAUSES }).notNull(),
-    /** The adjustment of credits that this correction belongs to; null without one. */
+    /** The adjustment of credits that this correction belongs to; null if it belongs to none. */
     adjustmentId: integer('adjustment_id'),
     /**
      * The corrected manual line, which also sets the currency; null for a correction of usage, which has a card
@@ -192,7 +192,7 @@ export const closeCommitments = sqliteTable('close_commitments', {
   leaves: integer('leaves').notNull(),
   /** Hex. */
   root: text('root').notNull(),
-  /** Hex. Whoever has it can guess the content of the leaves. */
+  /** The secret of the close, in hex. Anyone who knows it can test guesses of the content of the leaves. */
   salt: text('salt').notNull(),
   /**
    * The number format of the statements, such as `2026-{seq:0000}`. `last_number` is the last number that this close
@@ -211,7 +211,9 @@ export const letterheads = sqliteTable('letterheads', {
   content: text('content').notNull(),
 });
 
-/** Statement numbers, in the order of tenant ids. Numbers of a close that was reopened are not reused. */
+/**
+ * Statement numbers, assigned in the order of tenant ids. The numbers of a close that was reopened are not used again.
+ */
 export const statementNumbers = sqliteTable(
   'statement_numbers',
   {
@@ -242,7 +244,7 @@ export const reconciliations = sqliteTable(
     fileName: text('file_name').notNull(),
     /** Hex. */
     fileSha256: text('file_sha256').notNull(),
-    /** Counts of tenants. */
+    /** The numbers of tenants for each result of the comparison. */
     matched: integer('matched').notNull(),
     missing: integer('missing').notNull(),
     extra: integer('extra').notNull(),
@@ -374,7 +376,8 @@ export const adjustments = sqliteTable(
     requestsDelta: int64('requests_delta').notNull(),
     recordedAt: text('recorded_at').notNull(),
     /**
-     * The run and entry that caused the adjustment; for one that a reopen booked, null, and `event_seq` is the reopen.
+     * The run and entry that caused the adjustment. Both are null for an adjustment that a reopen booked; `event_seq`
+     * is then the reopen.
      */
     runKey: integer('run_key').references(() => runs.runKey),
     entryId: integer('entry_id'),

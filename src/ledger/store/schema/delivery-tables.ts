@@ -10,7 +10,10 @@ export const deliveries = sqliteTable(
     channel: text('channel').notNull(),
     /** A message about one alert, about several at once, or a daily summary. */
     form: text('form', { enum: ['single', 'group', 'digest'] }).notNull(),
-    /** The exact bytes that every attempt sends; after the receiver rejected the message, only its sentence is kept. */
+    /**
+     * The exact bytes that every attempt sends. After the receiver has rejected the message, only the sentence of the
+     * message is kept.
+     */
     payload: text('payload').notNull(),
     state: text('state', { enum: ['fresh', 'trying', 'possible', 'delivered', 'refused', 'dead'] }).notNull(),
     attempts: integer('attempts').notNull().default(0),
@@ -33,7 +36,10 @@ export const deliveries = sqliteTable(
 /** The state of each channel's receiver. */
 export const channelStates = sqliteTable('channel_states', {
   name: text('name').primaryKey(),
-  /** When the receiver asked to stop; `reason` is why. Both are null while it accepts messages. */
+  /**
+   * When the receiver asked to send no more messages, and why (`reason`). Both are null while the receiver accepts
+   * messages.
+   */
   disabledAt: text('disabled_at'),
   reason: text('reason'),
   /**

@@ -61,11 +61,14 @@ export const rowKey = customType<{ data: number; driverData: number | bigint; no
 export const int64 = customType<{ data: bigint; driverData: bigint }>({ dataType: () => 'integer' });
 
 /**
- * The most prepared statements kept per connection. Without them, preparing takes a tenth of a small workspace's run.
+ * The largest number of prepared statements that are kept per connection. Preparing each statement again would take a
+ * tenth of the time of a small workspace's run.
  */
 const MAX_CACHED_STATEMENTS = 500;
 
-/** Returns a function that prepares SQL, once for each text; the statements read integers as bigints. */
+/**
+ * Returns a function that prepares SQL, and prepares each text only once. The statements return integers as bigints.
+ */
 const statementCache = perConnection((connection) => {
   const known = new Map<string, Database.Statement>();
   return (text: string): Database.Statement => {

@@ -43,7 +43,7 @@ export const financeAlerts = sqliteView('finance_alerts', {
   severity: text({ enum: SEVERITIES }).notNull(),
   state: text({ enum: ALERT_STATES }).notNull(),
   notified_count: integer().notNull(),
-  /** The figures are null for system alerts. */
+  /** The figures that the alert compares; null for system alerts. */
   previous_credits: int64(),
   current_credits: int64(),
   threshold: int64(),

@@ -54,7 +54,7 @@ export function createGuardTriggers(connection: LedgerDb): void {
   for (const declared of guardedTables()) {
     const { table, key } = declared;
     const there = columnsOf(connection, table);
-    // The table or its key is missing when a later migration adds it.
+    // The table or its key column does not exist yet: a later migration adds it.
     if (!declared.keyColumns.every((column) => there.includes(column))) continue;
     const guarded = { ...declared, columns: declared.columns.filter((column) => there.includes(column)) };
     const [after, before] = [guardedColumnsSql(guarded, 'NEW'), guardedColumnsSql(guarded, 'OLD')];

@@ -17,8 +17,8 @@ export function periodOfKey(periodKey: number): Period {
 }
 
 /**
- * Returns the bounds of a window of periods for `period >= ? AND period <= ?`; a null end becomes a bound that every
- * period satisfies.
+ * Returns the bounds of a window of periods, for the SQL condition `period >= ? AND period <= ?`. If an end of the
+ * window is null, every period satisfies its bound.
  */
 export function windowBounds(window: { from: Period | null; to: Period | null }): [from: string, to: string] {
   return [window.from ?? '', window.to ?? '9999-99'];

@@ -8,8 +8,8 @@ import type { TableProperties } from './rows.ts';
 export const outlets = sqliteTable('outlets', {
   name: text('name').primaryKey(),
   /**
-   * Kind and meter that the outlet was created with, such as `webhook credits`. A configuration with another value
-   * counts as another receiver.
+   * The kind and meter of the receiver, such as `webhook credits`, that the outlet was created with. If the
+   * configuration has another value, it is treated as another receiver.
    */
   receiver: text('receiver').notNull(),
   /** JSON array of workspace ids; null: all. */
@@ -26,8 +26,8 @@ export const outlets = sqliteTable('outlets', {
   flightTo: integer('flight_to'),
   flightSince: text('flight_since'),
   /**
-   * Why nothing is sent: paused by hand, credentials rejected, unknown state of the receiver, restored from a backup;
-   * null while active.
+   * Why nothing is sent: paused by a person, credentials rejected, state of the receiver unknown, ledger restored from
+   * a backup. Null while the outlet is active.
    */
   paused: text('paused', { enum: ['hand', 'unauthorized', 'uncertain', 'restored'] }),
   reason: text('reason'),
@@ -51,7 +51,7 @@ export const outletEvents = sqliteTable(
     state: text('state', { enum: ['held', 'late', 'refused', 'settled'] }).notNull(),
     reason: text('reason').notNull(),
     since: text('since').notNull(),
-    /** When the entry may have been sent, for a held one; null: it was not. */
+    /** For a held entry, the time at which it may have been sent; null if it was not sent. */
     postedAt: text('posted_at'),
     settledAt: text('settled_at'),
     settledBy: text('settled_by'),

@@ -11,10 +11,7 @@ export type RowWithBigints<Row> = {
   [Key in keyof Row]: Exclude<Row[Key], number> | (Extract<Row[Key], number> extends never ? never : bigint);
 };
 
-/**
- * A table and what else is known about it besides its columns. Triggers, documentation and copies are derived from
- * this.
- */
+/** A table and its properties besides the columns. Triggers, documentation and copies are derived from this record. */
 export interface TableProperties {
   table: SQLiteTable;
   /**

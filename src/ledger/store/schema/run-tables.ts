@@ -25,7 +25,8 @@ export const runs = sqliteTable(
     records: integer('records').notNull().default(0),
     entries: integer('entries').notNull().default(0),
     /**
-     * The id of the run's first entry. The ids of its `entries` entries are consecutive. Null when the run wrote none.
+     * The id of the run's first entry; null when the run wrote no entries. The ids of a run's entries are consecutive,
+     * and `entries` is their number.
      */
     firstEntryId: integer('first_entry_id'),
     /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of applying. */
@@ -34,7 +35,7 @@ export const runs = sqliteTable(
     digest: text('digest'),
     errorCode: text('error_code'),
     errorMessage: text('error_message'),
-    /** Row changes up to this one are part of the digest. */
+    /** The last row change that the digest of the run covers. */
     lastChangeSeq: integer('last_change_seq'),
   },
   (table) => [

@@ -58,7 +58,7 @@ export const periods = sqliteTable(
     coveredRunKey: integer('covered_run_key'),
     /** The run that evaluated the `settled` level of all tenants, after the period had settled; null before it. */
     finalRunKey: integer('final_run_key'),
-    /** The event that closed it; null while it is not closed. */
+    /** The event that closed the period; null while the period is open. */
     closedSeq: integer('closed_seq'),
     /**
      * The last run that found a record which an earlier walk had missed, so that two walks disagree about this period;
@@ -86,7 +86,7 @@ export const acts = sqliteTable(
     note: text('note').notNull(),
     previousDigest: text('previous_digest').notNull(),
     digest: text('digest').notNull(),
-    /** Row changes up to this one are part of the digest. */
+    /** The last row change that the digest of the act covers. */
     lastChangeSeq: integer('last_change_seq').notNull(),
   },
   (table) => [index('acts_by_workspace').on(table.workspaceKey)],

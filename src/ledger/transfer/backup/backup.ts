@@ -154,7 +154,9 @@ export function backupName(nowMs: number): string {
   return `ledger-${fileTime(nowMs)}.db`;
 }
 
-/** Returns the time in the name of a scheduled backup, ISO-8601 UTC; null for any other name. */
+/**
+ * Returns the time in the name of a scheduled backup, ISO-8601 UTC; null for a name that is not of a scheduled backup.
+ */
 export function backupTimeOf(name: string): string | null {
   const parts = BACKUP_NAME.exec(name);
   if (parts === null) return null;
@@ -175,8 +177,8 @@ export function selectNewestBackup(names: readonly string[], nowMs: number): str
 }
 
 /**
- * Returns the names of the scheduled backups to delete so that `keep` remain, including `newName`. Oldest first; names
- * with a time in the future count as the oldest. Ignores other names.
+ * Returns the names of the scheduled backups to delete so that `keep` backups remain, one of which is `newName`. The
+ * oldest names come first; names with a time in the future count as the oldest. Ignores other names.
  */
 export function selectExpiredBackups(names: readonly string[], newName: string, keep: number, nowMs: number): string[] {
   const others = names.filter((name) => backupTimeOf(name) !== null && name !== newName).sort();

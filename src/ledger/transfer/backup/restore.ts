@@ -36,7 +36,10 @@ import { assertSchemaIsCurrent, migrateLedger } from '../../store/schema/migrate
 
 export interface LedgerRestoreRequest {
   file: string;
-  /** How messages name the file, such as the URL that it was downloaded from; its path when absent. */
+  /**
+   * The name that messages use for the file, such as the URL that it was downloaded from. If absent, messages use the
+   * file's path.
+   */
   source?: string;
   ledgerPath: string;
   /** Replaces the existing ledger even if the backup is of another ledger. */
@@ -147,7 +150,10 @@ function verifyRestored(
   }
 }
 
-/** Returns false for an older schema; throws for a newer one. */
+/**
+ * Returns true if the ledger has the schema of this version, and false if it has an older schema. Throws for a newer
+ * schema.
+ */
 function isCurrent(connection: LedgerDb): boolean {
   try {
     assertSchemaIsCurrent(connection);
@@ -249,7 +255,7 @@ async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): 
     removeUnfinishedRestores(ledgerPath);
     const aside = freeName(`${ledgerPath}.replaced-${fileTime(nowMs)}`);
     if (held !== null) await keepOldLedger(ledgerPath, aside, dirname(copy), held.connection);
-    // A leftover log would otherwise be applied by SQLite to the new ledger.
+    // Otherwise SQLite would apply a leftover log to the new ledger.
     if (held?.connection == null) {
       for (const suffix of ['-wal', '-journal']) {
         if (existsSync(`${ledgerPath}${suffix}`)) renameSync(`${ledgerPath}${suffix}`, `${aside}${suffix}`);
@@ -325,8 +331,8 @@ function copyReadAccess(ledgerPath: string, copy: string): void {
 }
 
 /**
- * Removes second names of the current ledger, which an earlier restore left behind when it was killed before its last
- * step.
+ * Removes the second names of the current ledger that an earlier restore left behind because it was killed before its
+ * last step.
  */
 function removeUnfinishedRestores(ledgerPath: string): void {
   const folder = dirname(ledgerPath);
