@@ -53,7 +53,8 @@ export function createSlotHistory(
     // A refusal before this daemon started does not count, because a person may have corrected the credentials since.
     const refused = record.refused && (record.failedRunKey ?? 0) > lastRunKey;
     if (kind === 'scheduled' || record.doneSlot !== null) return { ...record, refused };
-    // The first run reads the whole history, so earlier slots of the `reconcile` schedule count as done.
+    // The first run of a workspace reads the whole history, so slots of the `reconcile` schedule before that run count
+    // as done.
     const first = firstRun(connection, workspaceId);
     return { ...record, refused, doneSlot: first === null ? isoTime(clock.now()) : first.wholeReadAt };
   };

@@ -4,7 +4,7 @@ import { ageMs, plausibleTime } from '../core/stored-time.ts';
 import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import { preparedSql } from '../ledger/store/schema/drizzle.ts';
 
-/** Facts about the runs of a workspace. */
+/** Facts about the runs of a workspace, from which its freshness is computed. */
 export interface SyncFacts {
   /** End of the last complete run, in milliseconds since the epoch; null if there was none. */
   lastCompleteRunAtMs: number | null;

@@ -33,7 +33,7 @@ const SUMMED_COLUMNS: Readonly<Record<string, RegExp>> = {
   requests: /^request(_count|s_delta)$/,
   amount_minor: /^amount_minor$/,
 };
-/** Number of hexadecimal digits of a row's hash: as many as a JavaScript number holds exactly. */
+/** Number of hexadecimal digits of a row's hash that are used: 13 digits fit exactly into a JavaScript number. */
 const HASH_DIGITS = 13;
 
 /**

@@ -32,7 +32,7 @@ export interface CopyStatus {
 export function readPublishLag(connection: LedgerDb, position: number | null, nowMs: number): PublishLag {
   if (position === null) return { links: 0, seconds: 0 };
   const links = Math.max(0, headOfChain(connection).seq - position);
-  // Skips links whose recorded time is in the future: their age is unknown.
+  // Links whose recorded time is in the future are skipped, because their age is unknown.
   for (let seq = position + 1; seq <= position + links; seq += 1) {
     const at = findLink(connection, seq)?.at ?? null;
     const waitedMs = at === null ? null : ageMs(Date.parse(at), nowMs);

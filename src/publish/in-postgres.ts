@@ -182,7 +182,7 @@ export async function copyLines(client: pg.Client, table: CopiedTable, lines: It
     }
     if (chunk !== '') yield escapeNul(chunk);
   })();
-  // Most tables have no new rows; for these no request is made.
+  // Most tables have no new rows. For such a table, no request is sent to Postgres.
   const first = await chunks.next();
   if (first.done === true) return 0;
   const allChunks = async function* (): AsyncGenerator<string, void> {

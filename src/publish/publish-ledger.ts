@@ -37,13 +37,16 @@ export interface PublishReport {
   to: number;
   headDigest: string;
   rows: number;
-  /** With `compare`: a description of the last published link if this ledger does not contain it; otherwise null. */
+  /**
+   * A description of the last published link if this ledger does not contain that link; otherwise null. Set only with
+   * `compare`.
+   */
   divergence: string | null;
   differences: readonly CopyDifference[];
 }
 
 /**
- * For each append-only table, and for runs, row changes and workspaces: the highest key that has been published. Rows
+ * The highest key that has been published, for each append-only table, and for runs, row changes and workspaces. Rows
  * with higher keys are new.
  */
 type PublishedKeys = Readonly<Record<string, number>>;
@@ -240,7 +243,7 @@ class LedgerPublication {
 
   /**
    * Sends the runs that are new or were still running at the last publication, because a run changes until it ends. If
-   * the ledger has pruned runs since, the copied runs are replaced by those that remain.
+   * the ledger has deleted old runs since, the copied runs of that time are replaced by the remaining ones.
    */
   async #sendRuns(before: PublishedKeys, now: PublishedKeys): Promise<void> {
     const run = before.runs ?? 0;
@@ -272,7 +275,7 @@ class LedgerPublication {
     rewritten: readonly number[],
   ): Promise<void> {
     const table = copiedTable(name);
-    // For all tables but `tenant_usage`, `#sendChanges` replaces the periods in `rewritten` as a whole.
+    // In all tables except `tenant_usage`, `#sendChanges` replaces all rows of the periods in `rewritten`.
     const excluded = JSON.stringify(name === 'tenant_usage' ? [] : rewritten);
     const isIncluded = 'r.period_key NOT IN (SELECT value FROM json_each(?))';
     const [from = 0, to = 0] = [before.usage_entries, now.usage_entries];
@@ -311,7 +314,7 @@ class LedgerPublication {
     for (const sql of createViewStatements(this.#connection)) await this.#client.query(sql);
   }
 
-  /** Replaces the rows in Postgres whose `column` has one of these keys by those of the ledger. */
+  /** Deletes the rows in Postgres whose `column` has one of these keys, and sends the ledger's rows with these keys. */
   async #replace(name: string, column: string, keys: readonly number[]): Promise<void> {
     if (keys.length === 0) return;
     const table = copiedTable(name);

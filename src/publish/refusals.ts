@@ -92,7 +92,7 @@ const REFUSALS_BY_SQLSTATE: Readonly<Record<string, PostgresRefusal>> = {
   },
 };
 
-/** Returns the error for a refusal with this SQLSTATE; null if the SQLSTATE is not a known refusal. */
+/** Returns the error for a refusal with this SQLSTATE; null if `REFUSALS_BY_SQLSTATE` does not contain the SQLSTATE. */
 export function toPublishRefusal(sqlState: string, access: PostgresAccess, cause?: unknown): PublishError | null {
   const refusal = REFUSALS_BY_SQLSTATE[sqlState];
   if (refusal === undefined) return null;

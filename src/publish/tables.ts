@@ -102,7 +102,10 @@ function copiedByPeriod(table: TableProperties['table'], period = 'r.period_key'
   return copied(table, added === undefined ? { workspace, period } : { workspace, period, added });
 }
 
-/** Returns the number that the copy adds to a ledger's values of a key column; null if the column is not a key. */
+/**
+ * Returns the number that the copy adds to the values of a key column, so that keys of different ledgers differ; null
+ * if the column is not a key.
+ */
 export function keyOffset(column: string, ledgerKey: number): bigint | null {
   return column.endsWith('_key') ? BigInt(ledgerKey) << ledgerShift(column) : null;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { LARGEST_FIGURE } from '../core/figure.ts';
 
-/** The credits and requests of a record. At least one of them is too large to be exact as a double. */
+/** The credits and requests of a record, of which at least one is too large to be exact as a double. */
 interface LargeFigures {
   credits: number | bigint;
   requests: number | bigint;
@@ -50,7 +50,7 @@ class Block {
 
 const NO_BLOCK = new Block();
 
-/** The credits and requests of one period, with at most one record per tenant. A record mostly takes 12 bytes. */
+/** The credits and requests of one period, with at most one record per tenant. Most records take 12 bytes. */
 export class FigureColumns {
   readonly #blocks: Block[] = [];
   #last = NO_BLOCK;

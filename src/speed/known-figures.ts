@@ -27,8 +27,9 @@ interface ChangeKinds {
 const isExact = Number.isSafeInteger;
 
 /**
- * The figures that the ledger has for one period. They are read in key order while records arrive in the same order.
- * Most records of a sync are unchanged; detecting that here saves a look-up in SQLite for each of them.
+ * The figures that the ledger has for one period. The ledger's figures and the records of a sync are read in the same
+ * order, by tenant number. Most records are unchanged; recognizing them here saves a look-up in SQLite for each of
+ * them.
  */
 export class KnownFigures {
   readonly #next: (after: number) => FigureChunk;
@@ -86,7 +87,7 @@ export class KnownFigures {
     return this.#rows[2 * this.#keys + this.#found] as number;
   }
 
-  /** Returns the position of a tenant number in the current chunk; -1 if the ledger does not have it. */
+  /** Returns the index of a tenant in the current chunk; -1 if the ledger has no figures for the tenant. */
   #find(tenantKey: number): number {
     for (;;) {
       if (this.#at === this.#keys) {

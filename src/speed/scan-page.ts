@@ -34,7 +34,7 @@ const MAX_FIRST_RECORD_BYTES = 4096;
  */
 const MONTH_SLOTS = 4096;
 
-/** For each byte: 1 if it ends a text, or if the scanner does not accept it inside a text; otherwise 0. */
+/** For each byte value: 1 if it ends a text, or if the scanner does not accept it in a text; otherwise 0. */
 const IS_TEXT_END = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte === QUOTE || byte < SPACE || byte > 0x7e || byte === 0x5c),
 );
@@ -82,7 +82,7 @@ interface Month {
   span: Bytes | null;
 }
 
-/** Replaces the records of a page while the rest of the page is checked. */
+/** A text that stands in place of the records while the rest of the page is checked. */
 const RECORDS_PLACEHOLDER = randomId();
 
 /**

@@ -21,8 +21,8 @@ export class TenantNumbering {
   #size = 0;
   #known = 0;
   /**
-   * A hash table of pairs: the hash of an id, and the position of the id's first byte in the blocks plus 1; 0 marks a
-   * free pair. The number of pairs is a power of two.
+   * A hash table of pairs. A pair consists of the hash of an id and a position: that of the id's first byte in the
+   * blocks, plus 1. The position 0 marks a free pair. The number of pairs is a power of two.
    */
   #table = new Int32Array(2 * 2048);
   readonly #text = Buffer.alloc(BLOCK_BYTES);

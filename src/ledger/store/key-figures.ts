@@ -11,8 +11,8 @@ export interface KeyFigures {
 type FiguresReader = (periodKey: number, tenantKey: number) => KeyFigures | undefined;
 
 /**
- * Returns a function that reads one tenant's figures in a period, with SQL prepared once because alert rules read many
- * tenants.
+ * Returns a function that reads one tenant's figures in a period. The SQL is prepared once, because alert rules read
+ * many tenants.
  */
 export const figuresReader: (connection: LedgerDb) => FiguresReader = perConnection((connection) => {
   const read = connection

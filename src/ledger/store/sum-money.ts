@@ -43,8 +43,8 @@ const selectSum = preparedSql(
 
 /**
  * Returns a function that sums the amounts of a period by currency, in the order of the currency codes. Lines without a
- * price are left out. Reads the tables, because the views would look up each tenant; with a single currency, skips the
- * rate cards, too.
+ * price are left out. Reads the tables instead of the views, because the views would look up each tenant. If the ledger
+ * has only one currency, the rate cards are not read, either.
  */
 export function moneySumReader(connection: LedgerDb): (periodKey: number | bigint) => MoneySum[] {
   const currencies = selectCurrencies(connection).all() as string[];

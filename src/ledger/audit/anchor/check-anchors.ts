@@ -13,11 +13,14 @@ export interface ExternalAnchors {
   head?: string | undefined;
   /** Lines of a checkpoint log. */
   checkpoints?: readonly string[] | undefined;
-  /** The public key that must have signed the checkpoints; when absent, the ledger's own key. */
+  /** The public key that must have signed the checkpoints; if absent, the key of the ledger itself. */
   checkpointKey?: KeyObject | undefined;
 }
 
-/** Returns a check for each anchor. `isSigned` is false if no key exists, so that signatures are not checked. */
+/**
+ * Returns a check for each piece of external evidence. `isSigned` is false if no key exists, so that signatures are not
+ * checked.
+ */
 export function createAnchorChecks(
   { head, checkpoints, checkpointKey }: ExternalAnchors,
   localKey: KeyObject | null,

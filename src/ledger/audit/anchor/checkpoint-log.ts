@@ -27,7 +27,7 @@ import { createHardLink } from '../../store/file/ledger-file.ts';
 import type { LedgerDb } from '../../store/ledger-db.ts';
 import { ledgerId } from '../../store/schema/identity.ts';
 
-/** The log is rotated at this size; the previous one is kept as `checkpoints.log.1`. */
+/** The log is rotated when it reaches this size. The previous log is kept as `checkpoints.log.1`. */
 const LARGEST_LOG_BYTES = 8 * 1024 * 1024;
 
 /** Returns the default path of the signing key. */
@@ -239,13 +239,13 @@ function signCheckpoint({ ledgerId, seq, digest, at }: Checkpoint, privateKey: K
   return `${signed},"signature":"${sign(null, Buffer.from(signed), privateKey).toString('base64')}"}`;
 }
 
-/** Parses a line written by `signCheckpoint`; null for anything else. */
+/** Parses a line written by `signCheckpoint`; returns null for any other line. */
 export function parseCheckpoint(line: string): SignedCheckpoint | null {
   const [, signed, ledgerId, seq, digest, at, base64] = LINE.exec(line) ?? [];
   if (signed === undefined || ledgerId === undefined || digest === undefined || at === undefined) return null;
   const signature = Buffer.from(String(base64), 'base64');
-  // The last base64 digit has unused bits, so the same signature can be written in several ways; only the canonical one
-  // is accepted.
+  // The last base64 digit has unused bits, so the same signature can be written in several ways. Only the form with
+  // zero bits is accepted.
   if (signature.toString('base64') !== base64) return null;
   return { ledgerId, seq: Number(seq), digest, at, signed, signature };
 }
@@ -265,7 +265,7 @@ export function formatPublicKey(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'der' }).toString('base64');
 }
 
-/** Parses a key written by `formatPublicKey`; null for anything else. */
+/** Parses a key written by `formatPublicKey`; returns null for any other text. */
 export function parsePublicKey(text: string): KeyObject | null {
   try {
     const key = createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });

@@ -80,8 +80,8 @@ function usageLines(card: RateCard, credits: bigint): DueLine[] {
 }
 
 /**
- * Returns the card that prices a tenant; `cards` are those of the tenant's workspace and period. Null when no card
- * matches, or the two best matches rank equally.
+ * Returns the card that prices a tenant. `cards` are the cards for the tenant's workspace and period. Returns null when
+ * no card matches, or when the two best matches rank equally.
  */
 export function cardFor<Card extends RateCard>(cards: readonly Card[], tenantId: string): Card | null {
   const [best, next] = cards.filter((card) => fits(card, tenantId)).sort(byRank);

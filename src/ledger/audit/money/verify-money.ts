@@ -50,8 +50,8 @@ export function checkMoney(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Returns the cards that price a workspace's period: those in force at its close or, while the period is open, those in
- * force now.
+ * Returns the cards that price a period of a workspace: the cards in force at the period's close or, while the period
+ * is open, the cards in force now.
  */
 function pricingCards(connection: LedgerDb, period: BookedPeriod): StoredCard[] {
   const { closedSeq } = period;
@@ -215,7 +215,7 @@ interface CheckedKey {
   isPresent: bigint;
   creditsFrozen: bigint;
   cardKey: bigint | null;
-  /** The charge for the period itself, in minor units; null if it has no charge, or no price. */
+  /** The charge for the period itself, in minor units; null if the period has no charge, or its charge has no price. */
   chargedMinor: bigint | null;
 }
 

@@ -25,8 +25,8 @@ export interface ChainReport {
   faults: Fault[];
   headDigest: string;
   /**
-   * True when some entry belongs to a period of another workspace, or has an invalid figure. `checkEntries` then names
-   * the entry.
+   * True when some entry belongs to a period of another workspace, or has an invalid figure. `checkEntries` then finds
+   * out which entry it is.
    */
   strayed: boolean;
 }
@@ -90,7 +90,10 @@ export function checkChain(connection: LedgerDb): ChainReport {
   return { faults, headDigest: previous, strayed };
 }
 
-/** Returns the start of a message about a link; empty for a run, because the fault shows the run's id. */
+/**
+ * Returns the start of a message about a link. The start is empty for a run, because the fault already shows the run's
+ * id.
+ */
 function linkName(link: ChainLink): string {
   if (link.type === 'run') return '';
   const what = link.type === 'event' ? link.period : `workspace ${JSON.stringify(link.workspaceId)}`;

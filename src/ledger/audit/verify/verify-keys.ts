@@ -7,10 +7,11 @@ import { FAULTS_PER_CHECK, type Fault, fault } from './fault.ts';
 const { opened, increased, decreased, withdrawn, restored } = ENTRY_KINDS;
 
 /**
- * Reports whether `checkEntries` or `checkState`, which take about twice as long, would find a fault. Compares the
- * entries of each key as two lists, in one pass in key order: the values before each entry (its values less its deltas)
- * must be a zero followed by the values after the previous entry. The sum of the deltas then equals the last entry's
- * values. Does not check that runs and keys belong to the same workspace, because `checkChain` does.
+ * Reports whether `checkEntries` or `checkState` would find a fault; those two checks take about twice as long. The
+ * entries of each key (a tenant in a period) are compared in one pass in key order. The values before an entry are its
+ * values minus its deltas. They must be zero for the first entry, and the values after the previous entry for every
+ * other entry. The sum of the deltas then equals the last entry's values. Does not check that runs and keys belong to
+ * the same workspace, because `checkChain` does.
  */
 export function hasUnexpectedKey(connection: LedgerDb): boolean {
   const kindByValues = `CASE WHEN kind = ${withdrawn} AND credits_after = 0 AND requests_after = 0 THEN ${withdrawn}
@@ -64,9 +65,9 @@ interface UnexpectedKeyEntry {
 }
 
 /**
- * Checks each entry against the previous entry of the same key. Its values must be the previous ones plus its deltas,
+ * Checks each entry against the previous entry of the same key. Its values must be the previous values plus its deltas,
  * its kind must match its values, and its period and tenant must belong to the workspace of its run. Digests do not
- * show the latter, because they contain only the names of periods and tenants, which two workspaces may share.
+ * reveal a wrong workspace, because they contain only the names of periods and tenants, which two workspaces may share.
  */
 export function checkEntries(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -166,8 +167,8 @@ export function checkState(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Checks that the stored digest of the figures last read for a period matches the period's state, without withdrawn and
- * absent tenants. If the digest is wrong, the next run may take changed figures for unchanged ones.
+ * Checks the stored digest of the figures that the last run read for a period. It must match the period's state,
+ * without withdrawn and absent tenants. If the digest is wrong, the next run may treat changed figures as unchanged.
  */
 export function checkFigures(connection: LedgerDb): Fault[] {
   const periods = connection
@@ -200,7 +201,9 @@ export function checkFigures(connection: LedgerDb): Fault[] {
   return faults;
 }
 
-/** Converts a figure to a number if a double holds it exactly, as the service's responses are parsed. */
+/**
+ * Converts a figure to a number if a double represents it exactly. The parser of the service's responses does the same.
+ */
 function toExactNumber(figure: bigint): number | bigint {
   return Number.isSafeInteger(Number(figure)) ? Number(figure) : figure;
 }

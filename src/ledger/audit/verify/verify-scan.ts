@@ -17,7 +17,10 @@ const SCAN_CACHE_KIB = 49_152;
  */
 export interface ScanResult {
   integrity: Fault[];
-  /** True when the entries or the state of some key are wrong; `checkEntries` and `checkState` then name the key. */
+  /**
+   * True when the entries or the state of some key are wrong. `checkEntries` and `checkState` then find out which key
+   * it is.
+   */
   isUnexpected: boolean;
 }
 
@@ -31,8 +34,8 @@ export function scanLedger(connection: LedgerDb): ScanResult {
 }
 
 /**
- * Runs the quick check of all keys. Returns true if it fails with an error, so that the exact checks run and report the
- * error.
+ * Runs the quick check of all keys. Also returns true if the check itself fails with an error: the exact checks then
+ * run and report the error.
  */
 function looksUnexpected(connection: LedgerDb): boolean {
   const cacheSize = connection.pragma('cache_size', { simple: true });

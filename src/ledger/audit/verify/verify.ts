@@ -30,11 +30,11 @@ export interface VerifyReport {
 }
 
 /**
- * Recomputes every invariant in one read transaction: the file's integrity and references, the digest chain over runs
- * and closes, each entry's arithmetic, the sum of each key's deltas against its state, the accepted walks' counts, the
- * closed figures against the entries before the close, the adjustments against both, guarded rows against their
- * changes, and the views and triggers against the migrations; then the checks in `more`. The most precise fault comes
- * first.
+ * Checks the whole ledger in one read transaction: the file's integrity and references; the digest chain; the
+ * arithmetic of each entry; the sum of each key's deltas against its state; the counts of the accepted walks; the
+ * closed figures against the entries before the close; the adjustments against both; guarded rows against their
+ * recorded changes; the views and triggers against the migrations. Then runs the checks in `more`. The most precise
+ * fault comes first.
  */
 export function verifyLedger(connection: LedgerDb, more: readonly Check[] = []): VerifyReport {
   return connection.transaction(() => {
@@ -122,8 +122,8 @@ function withSmallCache<T>(connection: LedgerDb, use: () => T): T {
 }
 
 /**
- * Runs a check. Reports sums that overflow and text that cannot be parsed as faults, because only a forged ledger
- * contains such values; throws errors about the file itself.
+ * Runs a check. Sums that overflow and text that cannot be parsed are reported as faults, because only a forged ledger
+ * contains such values. Errors about the file itself are thrown.
  */
 function attempt(check: Fault['check'], run: () => Fault[]): Fault[] {
   try {
@@ -187,9 +187,9 @@ function checkWalks(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Checks four things of each period. Its key matches its workspace and month. It has entries, adjustments, corrections
- * or manual lines. The run that is recorded as having read it last is the newest run in the chain whose window contains
- * it. Its bounds are those of its month.
+ * Checks that the key of each period matches its workspace and month; that each period has entries, adjustments,
+ * corrections, manual lines, or a close or reopen; that the run recorded as the last to have read the period is the
+ * newest run in the chain whose window contains it; and that the bounds of each period are those of its month.
  */
 function checkPeriods(connection: LedgerDb): Fault[] {
   const rows = connection
@@ -274,8 +274,8 @@ export function checkGuardedRows(connection: LedgerDb): Fault[] {
 }
 
 /**
- * Lists the alerts whose state is not that of their last transition, or whose revision is not the number of their
- * transitions.
+ * Lists the alerts whose state differs from the state after their last transition, or whose revision is not the number
+ * of their transitions.
  */
 function unexpectedAlerts(connection: LedgerDb): string[] {
   return connection

@@ -4,7 +4,7 @@ import type { LedgerDb } from '../../store/ledger-db.ts';
 
 /** A monthly budget in credits or money, for a tenant or for the whole workspace. */
 export interface StoredBudget {
-  /** A tenant id in which `*` matches any text; null: the whole workspace. */
+  /** A tenant id in which `*` matches any text; null: the budget is for the whole workspace. */
   tenant: string | null;
   credits: bigint | null;
   money?: { amountMinor: bigint; currency: string } | undefined;

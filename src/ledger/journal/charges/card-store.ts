@@ -26,7 +26,7 @@ export function hasCosts(connection: LedgerDb): boolean {
   return query(connection).select({ cardKey }).from(rateCards).where(isInForce('cost')).limit(1).get() !== undefined;
 }
 
-/** Reports whether the ledger has ever had a card; without one, pricing is skipped. */
+/** Reports whether the ledger has ever had a card. If not, nothing is priced. */
 export function hasCards(connection: LedgerDb): boolean {
   return query(connection).select({ cardKey: rateCards.cardKey }).from(rateCards).limit(1).get() !== undefined;
 }
@@ -57,8 +57,8 @@ function readStoredCards(connection: LedgerDb, isInPeriods: SQL | undefined): St
 type StoredCardRow = typeof rateCards.$inferSelect;
 
 /**
- * New rate cards and new cost cards. Each list replaces all cards of its kind that are in force; null leaves those
- * unchanged.
+ * New rate cards and new cost cards. Each list replaces all cards of its kind that are in force. If a list is null, the
+ * cards of that kind are unchanged.
  */
 export interface ReplacementCards {
   rates: readonly RateCardText[] | null;
@@ -71,7 +71,7 @@ export function cardsInConfig({ rates, costs }: ReplacementCards): ReplacementCa
   return { rates: listed(rates), costs: listed(costs) };
 }
 
-/** Returns the names of the cards that would come into force and of those that would be retired. */
+/** Returns the names of the cards that would come into force, and the names of the cards that would be retired. */
 export function compareCardsWithForce(
   connection: LedgerDb,
   { rates, costs }: ReplacementCards,

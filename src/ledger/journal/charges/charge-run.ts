@@ -29,9 +29,9 @@ import { writeFlatCharges } from './flat-charges.ts';
 const KEYS_PER_CHUNK = 5000;
 
 /**
- * Prices the changes of a run inside its transaction. In open periods, charges are recomputed from the figures; in
- * closed ones, corrections are booked by the cards of the close. Costs are recomputed in all periods. Does nothing in a
- * ledger without cards.
+ * Prices the changes of a run inside its transaction. In open periods, charges are recomputed from the figures. In
+ * closed periods, corrections are booked by the cards of the close. Costs are recomputed in all periods. Does nothing
+ * in a ledger without cards.
  */
 export function chargeRun({ connection, run, lastEntryIdBefore, changed: entered }: MergedRun): void {
   if (!hasCards(connection)) return;
@@ -87,7 +87,7 @@ export function chargeOpenPeriods(connection: LedgerDb): PricedPeriod[] {
   });
 }
 
-/** Reprices an open period, for example one that has been reopened. */
+/** Reprices an open period, for example a period that has been reopened. */
 export function chargePeriod(connection: LedgerDb, periodKey: number): void {
   const db = query(connection);
   db.delete(charges).where(eq(charges.periodKey, periodKey)).run();

@@ -22,7 +22,7 @@ export interface ChargedKey {
   tenantKey: number;
 }
 
-/** The amount, by one card, that a tenant still has to be charged or, if negative, to be credited. */
+/** The amount, priced by one card, that a tenant still has to be charged. A negative amount has to be credited. */
 export interface Difference {
   /** The card; null when no card prices the tenant. */
   cardKey: number | null;
@@ -170,7 +170,7 @@ function correctedKeys(connection: LedgerDb, periodKey: number): ChargedKey[] {
 
 /**
  * Reverses the corrections of a reopened period, because the charge of an open period is the whole amount due. A
- * reversal is booked in the same period as the reversal of the tenant's adjustments; if there is none, in the first
+ * reversal is booked in the period in which the tenant's adjustments are reversed or, if there are none, in the first
  * open period.
  */
 export function correctByReopen(connection: LedgerDb, { periodKey, eventSeq }: PeriodAtEvent): void {

@@ -104,8 +104,9 @@ function projector({ period, asOf }: OpenMonth): ((credits: bigint) => bigint) |
 }
 
 /**
- * Returns functions that forecast a tenant's totals at the end of the month: the projected credits are priced as a
- * whole, because tiers do not allow lines to be projected one by one. Null when no projection is possible.
+ * Returns functions that forecast a tenant's totals at the end of the month. The projected credits are priced as a
+ * whole, because the tiers of a card do not allow charge lines to be projected one by one. Returns null when no
+ * projection is possible.
  */
 export function tenantForecaster(connection: LedgerDb, month: OpenMonth) {
   const project = projector(month);

@@ -11,9 +11,9 @@ import type { StoredCard } from './card-store.ts';
 const LARGEST_SCALE = 10n ** 18n;
 
 /**
- * Writes the charges of a whole period in one SQLite statement, three times as fast as pricing each tenant. Returns
- * false and writes nothing when the period already has charges, a tenant is withdrawn, tenants do not all pay the same
- * price for every credit, or an amount may exceed 64 bits. The charges equal those of `pricerOf`.
+ * Writes the charges of a whole period in one SQLite statement, three times as fast as pricing each tenant. The charges
+ * equal those of `pricerOf`. Returns false and writes nothing in these cases: the period already has charges, a tenant
+ * is withdrawn, tenants do not all pay the same price for every credit, or an amount may exceed 64 bits.
  */
 export function writeFlatCharges(
   connection: LedgerDb,

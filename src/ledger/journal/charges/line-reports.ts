@@ -9,8 +9,8 @@ import type { AddLineRequest, LineChange, RevokeRequest } from './manual-lines.t
 type ReportedLine = typeof manualLines.$inferSelect;
 
 /**
- * Finds a manual line in force that the same actor added before with the same values, and returns the report of that
- * addition; null if there is none.
+ * Finds a manual line in force that the same actor added earlier with the same values. Returns the report of its
+ * addition; null if there is no such line.
  */
 export function findEarlierAddition(connection: LedgerDb, request: Omit<AddLineRequest, 'nowMs'>): LineChange | null {
   const { workspaceKey = 0 } = findWorkspace(connection, request.workspaceId) ?? {};
@@ -32,8 +32,8 @@ export function findEarlierAddition(connection: LedgerDb, request: Omit<AddLineR
 }
 
 /**
- * Returns the report of a revocation that the same actor made before, of the same manual line and for the same reason;
- * null if there is none.
+ * Returns the report of an earlier revocation of the same manual line by the same actor for the same reason; null if
+ * there is none.
  */
 export function findEarlierRevocation(
   connection: LedgerDb,

@@ -117,10 +117,10 @@ export function correctLinesByReopen(connection: LedgerDb, periodKey: number): v
 }
 
 /**
- * Books the difference between a line's current value (0 if revoked) and the amounts already charged for it: in the
- * document of its own month, and in corrections. The document of a closed month includes the line if it was in force at
- * the close, that of an open month if it is in force now. Returns the period of the booking; null when there is no
- * difference.
+ * Books the difference between a line's current value (0 if revoked) and the amounts already charged for it in the
+ * document of its own month and in corrections. The document of a closed month includes the line if the line was in
+ * force at the close; the document of an open month includes it if it is in force now. Returns the period of the
+ * booking; null when there is no difference.
  */
 function correctLine(connection: LedgerDb, line: Line, cause: CorrectionCause): Period | null {
   const { lineId, periodKey, tenantKey, amountMinor, afterSeq, revokedAt } = line;

@@ -121,8 +121,8 @@ function prepareWrite(connection: LedgerDb, nowMs: number) {
   const { seq } = headOfChain(connection);
   const { placeholder } = sql;
   const name = { displayName: placeholder('displayName'), externalRef: placeholder('externalRef') };
-  // Two imports without a link of the chain between them have the same position, so the later one replaces the earlier
-  // one.
+  // Two imports without a link of the chain between them have the same position, so the later import replaces the
+  // earlier one.
   const write = query(connection)
     .insert(tenantNames)
     .values({
@@ -162,8 +162,8 @@ interface ForgetReport {
 }
 
 /**
- * Deletes the names of a tenant except those that a close in force has committed to, and all labels. The tenant has no
- * name afterwards. Returns null when the workspace has no such tenant.
+ * Deletes all labels of a tenant, and its names except those that the statements of a closed period contain. The tenant
+ * has no name afterwards. Returns null when the workspace has no such tenant.
  */
 export function forgetNames(connection: LedgerDb, request: ForgetRequest): ForgetReport | null {
   const { workspaceId, tenantId, dryRun, nowMs } = request;

@@ -134,7 +134,8 @@ interface BookedRecord {
   cardKey: bigint | null;
   entryId: bigint | null;
   /**
-   * Currency and reason of a manual line, or of the manual line that a correction corrects; null for other corrections.
+   * For a manual line, its currency and reason. For a correction of a manual line, those of the corrected line. For
+   * other corrections, null.
    */
   currency: string | null;
   reason: string | null;

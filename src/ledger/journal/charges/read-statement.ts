@@ -69,7 +69,8 @@ export function findBilledPeriod(
 }
 
 /**
- * A statement whose tenants are read one by one while the statement is written, because a period may have a million.
+ * A statement whose tenants are read one by one while the statement is written, because a period may have a million
+ * tenants.
  */
 export interface StatementStream {
   begin: ReturnType<typeof documentFrame>['begin'];
@@ -87,9 +88,9 @@ export function readStatement(connection: LedgerDb, request: StatementRequest): 
 }
 
 /**
- * Opens the statement of a period. The caller must hold a read transaction until the last tenant is read, so that the
- * statement shows one state of the ledger. Null when the ledger does not have the period. The statement of a closed
- * period contains only data that its close froze.
+ * Opens the statement of a period. The caller must hold a read transaction until the last tenant is read, so that all
+ * of the statement comes from the same state of the ledger. Returns null when the ledger does not have the period. The
+ * statement of a closed period contains only data that its close froze.
  */
 export function streamStatement(connection: LedgerDb, request: StatementRequest): StatementStream | null {
   const { tenantId, proven: wanted = true } = request;

@@ -12,7 +12,7 @@ export function numberOf(form: string, n: number): string {
 
 /**
  * Returns the name of the series that a number format belongs to. Formats that differ only in the number of zeros
- * belong to the same series, so that one continues the numbers of the other.
+ * belong to the same series and continue each other's numbers.
  */
 export function seriesOf(form: string): string {
   return form.replace(SEQUENCE, '{seq}');

@@ -10,9 +10,9 @@ import { ensurePeriod, findPeriod } from '../../store/subjects.ts';
 import { refuseTooLarge } from '../runs/sum-limits.ts';
 
 /**
- * Books the changes of a run to closed periods: one adjustment per entry, in the first open period after the corrected
- * one. The closed figures stay unchanged. Reads only `changedPeriods`, the periods with entries of the run, so that
- * runs do not become slower as more months are closed. Returns the number of adjustments.
+ * Books the changes that a run makes to closed periods: one adjustment per entry, in the first open period after the
+ * closed one. The closed figures stay unchanged. Reads only `changedPeriods`, the periods with entries of the run, so
+ * that runs do not become slower as more months are closed. Returns the number of adjustments.
  */
 export function bookAdjustments(
   connection: LedgerDb,

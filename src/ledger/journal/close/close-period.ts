@@ -79,9 +79,9 @@ export class CloseRefusedError extends AppError {
 }
 
 /**
- * Freezes the figures of a period. Takes the workspace's lease, so that no run is in progress, and requires that the
- * period has ended and settled, and that two complete walks 12 h apart agree. Later changes by the service become
- * adjustments. `commit` returns the tree that the close commits to.
+ * Freezes the figures of a period. Takes the workspace's lease, so that no run is in progress. Requires that the period
+ * has ended and settled, and that two complete walks (readings of all pages) 12 h apart agree. Later changes by the
+ * service become adjustments. `commit` returns the tree that the close commits to.
  */
 export function closePeriod(
   connection: LedgerDb,

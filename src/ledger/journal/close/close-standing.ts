@@ -30,9 +30,10 @@ export interface ClosingTerms {
 }
 
 /**
- * A reason against closing a period. `not_over`, `settling`: only time must pass. `unread`: no complete walk was made
- * since the period's end. `unproven`: no walk at least 12 h earlier agrees with the latest one. `missing`: records are
- * missing from the latest walk. `change`: the total differs too much from the previous month's.
+ * A reason against closing a period. `not_over`: the period has not ended. `settling`: the service may still change its
+ * figures. `unread`: no complete walk (reading of all pages) was made since the period's end. `unproven`: no walk at
+ * least 12 h earlier agrees with the latest one. `missing`: records are missing from the latest walk. `change`: the
+ * total differs too much from the previous month's.
  */
 export interface CloseBlocker {
   kind: 'not_over' | 'settling' | 'unread' | 'unproven' | 'missing' | 'change';
@@ -48,8 +49,8 @@ export interface CloseStanding {
   /** End of the last complete walk that began after the period's end, ISO-8601 UTC; null if there is none. */
   readAt: string | null;
   /**
-   * End of the first walk since which the figures have not changed, ISO-8601 UTC; null if no walk agrees with the
-   * latest one.
+   * End of the first walk after which the figures have not changed, ISO-8601 UTC; null if no earlier walk agrees with
+   * the latest one.
    */
   unchangedSince: string | null;
 }
@@ -137,7 +138,10 @@ const selectLastChange = preparedSql(
    AND applied_seq IS NOT NULL ORDER BY applied_seq DESC LIMIT 1`,
 );
 
-/** Finds the complete walks of a period that began after its end, and those among them that agree with the last one. */
+/**
+ * Finds the complete walks of a period that began after the period's end, and among them the walks that agree with the
+ * last one.
+ */
 function walksSince(
   connection: LedgerDb,
   subject: { workspaceKey: number; periodKey: number; period: Period; endMs: number; nowMs: number },

@@ -24,7 +24,7 @@ export function listClosesInForce(connection: LedgerDb, afterSeq: number): Close
   });
 }
 
-/** A month that is open although an earlier and a later one are closed. */
+/** A month that is open although an earlier month and a later month are closed. */
 export interface SkippedMonth {
   workspaceId: string;
   period: Period;

@@ -25,7 +25,7 @@ export interface PeriodEventDigestContent {
 
 export interface EventLine {
   line: string;
-  /** The part of a close that its line contains only as a hash; null for a reopen. */
+  /** The part of a close that its digest line contains only as a hash; null for a reopen. */
   internal: { line: string; nonce: string } | null;
 }
 

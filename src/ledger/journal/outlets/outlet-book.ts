@@ -39,9 +39,9 @@ export interface StartOutletRequest {
 }
 
 /**
- * Starts an outlet, which then sends every entry from `fromPeriod` on. If the outlet was started before with other
- * workspaces or another month, entries up to its cursor that it did not include before become held exceptions, so that
- * they are sent, too.
+ * Starts an outlet, which then sends every entry of the month `fromPeriod` and later months. If the outlet was started
+ * before with other workspaces or another month, entries up to its cursor that were not included then become held
+ * exceptions, so that they are sent, too.
  */
 export function startOutlet(connection: LedgerDb, request: StartOutletRequest): void {
   const { name, receiver, fromPeriod, by, nowMs } = request;
@@ -133,7 +133,9 @@ export interface AdvanceRequest {
   nowMs: number;
 }
 
-/** Records the outcome of a send in one transaction. Throws AppError `outlet_moved` like `markInFlight`. */
+/**
+ * Records the outcome of a send in one transaction. Throws AppError `outlet_moved` in the same cases as `markInFlight`.
+ */
 export function advanceOutlet(connection: LedgerDb, request: AdvanceRequest): void {
   const { name, cursor, to, exceptions, taken, unposted, landed, pause, nowMs } = request;
   const at = isoTime(nowMs);
@@ -197,8 +199,8 @@ export function pauseOutlet(
 }
 
 /**
- * A time that stands for an unknown one: entries that may have been sent at this time are not sent again unless the
- * receiver can be asked.
+ * The time that is recorded for held entries of a restored ledger, because it is unknown whether and when they were
+ * sent. With this time, an entry is not sent again unless the receiver can be asked whether it has the entry.
  */
 const UNKNOWN_AGE = isoTime(0);
 
@@ -277,15 +279,15 @@ export function recordRejections(
 export interface SettleEventsRequest {
   name: string;
   entryIds: readonly number[];
-  /** Note of the person who settled the entries outside the program; null: they are sent again. */
+  /** Note of the person who settled the entries outside the program; null: the entries are to be sent again. */
   note: string | null;
   by: string;
   nowMs: number;
 }
 
 /**
- * Marks exceptions as settled or, without a note, as held so that they are sent again. Returns their number. Leaves
- * settled exceptions unchanged.
+ * Marks exceptions as settled. Without a note, marks them as held instead, so that they are sent again. Returns the
+ * number of changed exceptions. Exceptions that are settled already stay unchanged.
  */
 export function settleEvents(connection: LedgerDb, request: SettleEventsRequest): number {
   const { name, entryIds, note, by, nowMs } = request;

@@ -10,7 +10,7 @@ export interface OutletEntry {
   tenantKey: bigint;
   credits: bigint;
   requests: bigint;
-  /** When the run that wrote the entry was applied; `digest` is the digest of that run. */
+  /** The time at which the run that wrote the entry was applied. `digest` is the digest of that run. */
   recordedAt: string;
   digest: string;
   workspaceId: string;
@@ -88,7 +88,7 @@ export function heldEntries(
   return connection.prepare(sql).safeIntegers().all(tenantKey, outlet, limit) as OutletEntry[];
 }
 
-/** The sums of those entries of a tenant in a month that an outlet has sent. */
+/** The sums of the entries of a tenant and month that an outlet has sent. */
 export interface SentSum extends Pick<OutletEntry, 'workspaceId' | 'tenantId' | 'externalRef' | 'labels'> {
   periodKey: bigint;
   tenantKey: bigint;

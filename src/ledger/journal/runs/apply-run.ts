@@ -78,9 +78,10 @@ export interface ApplyRequest<Extra> {
 }
 
 /**
- * Applies a verified run in one transaction: new tenants and periods, entries, state, the walk's certificate, the run's
- * digest and the changes by `afterMerge`. Readers see the ledger as it was before the run or as it is after, never
- * between. Throws `FencedError` and changes nothing when another run has taken the workspace meanwhile.
+ * Applies a verified run in one transaction: new tenants and periods, entries, state, the certificate (the record of
+ * the walk that verified the run), the run's digest and the changes by `afterMerge`. Readers see the ledger as it was
+ * before the run or as it is after the run, never between. Throws `FencedError` and changes nothing when another run
+ * has taken the workspace meanwhile.
  */
 export function applyRun<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): ApplyResult<Extra> {
   return connection.transaction(() => merge(connection, request)).immediate();
@@ -147,7 +148,7 @@ function merge<Extra>(connection: LedgerDb, request: ApplyRequest<Extra>): Apply
   const firstEntryId = entries > 0 ? lastEntryIdBefore + 1 : null;
   const row = readRunRow(connection, run);
   const extra = request.afterMerge({ connection, run, ...merged, appliedAt, nowMs });
-  // Read after `afterMerge`, so that the run's digest covers the changes that alert rules made.
+  // The row changes are read after `afterMerge`, so that the run's digest covers the changes that alert rules made.
   const changes = changesToCover(connection);
   const digest = digestOfRun(connection, {
     ...row,
@@ -278,8 +279,8 @@ const coveredPeriods = prepared((db) => {
 });
 
 /**
- * Marks the periods of a window as covered by a run. `keepsFigures`: the run read the same figures as the previous one,
- * so the stored digests of the figures stay valid.
+ * Marks the periods of a window as covered by a run. `keepsFigures`: true if the run read the same figures as the
+ * previous run, so that the stored digests of the figures stay valid.
  */
 export function coverPeriods(
   connection: LedgerDb,

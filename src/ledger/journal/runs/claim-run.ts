@@ -55,9 +55,9 @@ export interface LeaseHolder {
 }
 
 /**
- * Claims a workspace for one run: takes its lease with a higher fencing token and inserts the run. Throws
- * `LeaseHeldError` with the time to wait while a live run holds the lease. Takes over a lease that has expired, or
- * whose process on this machine has ended, and marks its run superseded.
+ * Claims a workspace for one run: takes the workspace's lease with a higher fencing token and inserts the run. Throws
+ * `LeaseHeldError` with the time to wait while a live run holds the lease. If the lease has expired, or its process on
+ * this machine has ended, takes over the lease and marks the earlier run as superseded.
  */
 export function claimRun(
   connection: LedgerDb,
@@ -98,8 +98,9 @@ function claim(connection: LedgerDb, request: ClaimRequest, claimant: LeaseHolde
 }
 
 /**
- * Returns the id of the run that did a slot; null if the slot is due. Ignores that run if a later run began before the
- * slot, or in the future: the clock was ahead when the slot was done, so the slot is due again.
+ * Returns the id of the applied run that did a slot; null if the slot is due. A slot that was done while the clock was
+ * ahead is due again. The clock was ahead if a later run began before the slot, or if this run or a later one is dated
+ * in the future.
  */
 function runThatDid(
   connection: LedgerDb,
@@ -175,9 +176,9 @@ export function releaseAllLeases(connection: LedgerDb): void {
 }
 
 /**
- * Shortens leases to at most one lease length from now. A lease written before the clock was set back would otherwise
- * block its workspace for too long. Call this before the transaction that takes a lease, because a rollback would undo
- * the change.
+ * Shortens leases so that none ends later than `LEASE_MS` from now. Otherwise, a lease that was written before the
+ * clock was set back would block its workspace for too long. Call this before the transaction that takes a lease,
+ * because a rollback would undo the change.
  */
 export function capLeases(connection: LedgerDb, nowMs: number): void {
   const latest = isoTime(nowMs + LEASE_MS);

@@ -30,7 +30,7 @@ export interface RunDigestContent {
   fromPeriod: string | null;
   toPeriod: string | null;
   fencingToken: number;
-  /** The digest covers the row changes after this one, up to `lastChangeSeq`. */
+  /** The digest covers the row changes after this number, up to `lastChangeSeq`. */
   changesAfter: number;
   lastChangeSeq: number;
 }
@@ -169,8 +169,8 @@ function prepareChangeLines(connection: LedgerDb): Database.Statement {
 }
 
 /**
- * Returns the range of row changes that the digest of the next run or act covers: those after the last covered one, up
- * to the newest.
+ * Returns the range of row changes that the digest of the next run or act covers: from the first change that no digest
+ * covers yet, up to the newest.
  */
 export function changesToCover(connection: LedgerDb): { changesAfter: number; lastChangeSeq: number } {
   return connection

@@ -37,8 +37,9 @@ export function failRun(connection: LedgerDb, run: ClaimedRun, failure: RunFailu
 }
 
 /**
- * Counts the records of the ledger in the run's window (`known`) and, month by month, how many fewer the walk has
- * (`missing`). Null when the last applied run read the same window with the same keys, so that nothing more is missing.
+ * Counts the records that the ledger has in the run's window (`known`), and by how many records the walk falls short of
+ * them, month by month (`missing`). Returns null when the last applied run read the same window with the same keys, so
+ * that nothing more is missing.
  */
 export function countMissing(
   connection: LedgerDb,

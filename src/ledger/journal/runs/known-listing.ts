@@ -27,8 +27,8 @@ const storedListing = prepared((db) =>
 
 /**
  * Returns the listing that the workspace's last applied run verified for the same window, so that equal pages can be
- * skipped. Null if the ledger no longer equals it, and for a run of kind `reconcile`, which reads and compares
- * everything.
+ * skipped. Returns null if the ledger's figures no longer equal that listing, and for a run of kind `reconcile`, which
+ * reads and compares everything.
  */
 export function findKnownListing(connection: LedgerDb, run: ClaimedRun, kind: string): KnownListing | null {
   const { workspaceKey, window } = run;

@@ -89,7 +89,7 @@ export function mergeStaged(
     const figures = staging.figuresOf(periodKey).inOrder(memory);
     const digest = shift === 0 ? figures.digest() : null;
     rememberDigest(connection).run({ digest, periodKey });
-    // The figures equal those of the last run that covered the period, so nothing needs to be compared.
+    // The figures equal those that the last run read for the period, so nothing needs to be compared.
     const isSame = digest !== null && shownBefore.get(periodKey)?.equals(digest) === true;
     if (isSame || isNew) sameKeys.add(periodKey);
     if (isSame) continue;

@@ -63,8 +63,8 @@ function prune(connection: LedgerDb, before: string, nowMs: number): PrunedRuns 
   const isKnown = (run: { startedAt: string }) => canHaveHappened(Date.parse(run.startedAt), nowMs);
   const firstKept = next.findIndex((run) => run.startedAt >= before && isKnown(run));
   const begun = firstKept === -1 ? next : next.slice(0, firstKept);
-  // If all runs of a full step are dated in the future, they count as old; otherwise they would block later runs for
-  // ever.
+  // If all runs of a full step are dated in the future, they count as old. Otherwise they would block the deletion of
+  // later runs for ever.
   const lastOld = begun.length === RUNS_PER_STEP && !begun.some(isKnown) ? begun.length : begun.findLastIndex(isKnown);
   const old = begun.slice(0, lastOld + 1);
   const last = old.at(-1);

@@ -5,8 +5,8 @@ import { workspaces } from '../../store/schema/workspace-tables.ts';
 
 interface FirstRun {
   /**
-   * Start of the workspace's first applied run, ISO-8601 UTC, if that run read the whole history; null for a manual
-   * run, which may have read only a part.
+   * Start of the workspace's first applied run, ISO-8601 UTC, if that run read the whole history. Null if that run was
+   * a manual run, which may have read only a part.
    */
   wholeReadAt: string | null;
 }

@@ -59,8 +59,9 @@ const STOP_CODES: readonly (string | null)[] = ['stopping', 'cancelled'];
 const MAX_HISTORY_RUNS = 5000;
 
 /**
- * Tracks which slots are done. A slot is done when its run was applied; failed runs are counted. Each read covers only
- * the runs that are new or were still running at the previous read, because an ended run does not change.
+ * Tracks which slots (scheduled times) are done. A slot is done when its run was applied. Failed runs are counted. Each
+ * read covers only the runs that are new or were still running at the previous read, because an ended run does not
+ * change.
  */
 export class SlotLog {
   readonly #connection: LedgerDb;
@@ -76,7 +77,7 @@ export class SlotLog {
     this.#version = connection.prepare('PRAGMA data_version').pluck();
   }
 
-  /** Returns what is known about the slots of a workspace and kind; an empty record for an unknown workspace. */
+  /** Returns the record of the slots of a workspace and kind; an empty record for an unknown workspace. */
   record(workspaceId: string, kind: SlotKind): SlotRecord {
     this.#refresh();
     return this.#records.get(slotKey(workspaceId, kind)) ?? EMPTY_RECORD;
@@ -95,7 +96,10 @@ export class SlotLog {
     this.#seenVersion = version;
   }
 
-  /** For each workspace, reads the runs since the latest applied run of each kind. Returns the last run key. */
+  /**
+   * For each workspace, reads the runs since the latest applied run of each kind. Returns the highest run key of the
+   * ledger.
+   */
   #readHistory(): number {
     const lastKey = highest(this.#connection, runKey);
     this.#lastKey = lastKey;

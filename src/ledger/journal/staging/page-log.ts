@@ -8,7 +8,7 @@ export function digestOfPage(body: Uint8Array): Buffer {
   return createHash('sha256').update(body).digest();
 }
 
-/** Returns the digest of one page; `digests` are those of all pages in page order, `page` counts from 1. */
+/** Returns the digest of one page. `digests` contains the digests of all pages in page order; `page` counts from 1. */
 export function digestAt(digests: Buffer, page: number): Buffer {
   return digests.subarray((page - 1) * DIGEST, page * DIGEST);
 }

@@ -12,14 +12,16 @@ import { digestAt, PageLog } from './page-log.ts';
 import type { PageCounts, StagedPage } from './staged-record.ts';
 import { RepeatedRecordFinder, recordsOf, type WalkFlaws } from './walk-flaws.ts';
 
-/** The periods that a run asks for, both ends included; null is no limit. */
+/**
+ * The periods that a run asks for, including `from` and `to`. If one of them is null, there is no limit on that side.
+ */
 export interface RunWindow {
   from: Period | null;
   to: Period | null;
 }
 
 /**
- * What was found in one complete pass over the pages (a walk). src/sync/judge-walk.ts decides whether the walk is
+ * The facts about one complete reading of all pages (a walk). src/sync/judge-walk.ts decides whether the walk is
  * accepted.
  */
 export interface WalkFacts {
@@ -41,7 +43,7 @@ export interface WalkFacts {
   keySetDigest: string;
   /** SHA-256, hex, over the SHA-256 of each page's body in page order. */
   contentDigest: string;
-  /** True when every page equals the last verified listing, so that nothing was staged. */
+  /** True when every page equals the same page of the last verified listing, so that nothing was staged. */
   unchanged: boolean;
 }
 

@@ -87,7 +87,7 @@ export class DaemonLock {
     if (this.#held.open) this.#writeNotice();
   }
 
-  /** Makes the next daemon wait until this one has stopped, instead of failing. */
+  /** Records that this daemon is stopping, so that the next daemon waits for its lock instead of failing. */
   announceStop(): void {
     this.#stopping = true;
     if (this.#held.open) this.#writeNotice();

@@ -90,7 +90,7 @@ function requireGroup(path: string, group: string): void {
   throw cannotShare(foreign, group, 'this user is not a member');
 }
 
-/** Returns why the group cannot read the ledger at present; null when the group can. */
+/** Returns why members of the group cannot read the ledger at present; null when they can. */
 export function findGroupAccessFault(path: string, group: string): GroupAccessFault | null {
   const gid = gidOf(group);
   const unreadable = [dirname(path), ...filesOf(path)].find((place) => !hasGroupPermission(place, gid, 4));

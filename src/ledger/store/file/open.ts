@@ -56,8 +56,8 @@ export function prepareLedgerFolder(path: string, readerGroup?: string): void {
 }
 
 /**
- * Throws `not_a_ledger` for another program's database. Uses a read-only connection, because closing the last writable
- * one would merge the other program's write-ahead log into its database.
+ * Throws `not_a_ledger` for another program's database. Uses a read-only connection: closing a last connection that is
+ * writable would merge the other program's write-ahead log into its database.
  */
 export function refuseOtherProgram(path: string): void {
   try {
@@ -88,9 +88,9 @@ function initializeFile(connection: LedgerDb): void {
 }
 
 /**
- * Closes a connection of `openForWriting` and leaves an empty -wal and the -shm file next to the ledger. SQLite deletes
- * both files when the last connection to close is a writable one. A user with read permission only needs both files to
- * open a ledger in WAL mode and cannot create them, so a read-only connection closes last.
+ * Closes a connection of `openForWriting` and leaves an empty -wal and the -shm file next to the ledger. A user who has
+ * only read permission needs both files to open a ledger in WAL mode, and cannot create them. SQLite deletes both files
+ * if the last connection to be closed is writable, so a read-only connection is closed last.
  */
 export function closeForWriting(connection: LedgerDb): void {
   let last: LedgerDb | undefined;
@@ -209,7 +209,7 @@ function hasOwnMigrations(connection: LedgerDb): boolean {
 
 /**
  * Writes the write-ahead log back into the ledger and truncates the log. Returns false when a reader still needs the
- * log; does not wait for readers, because this connection has other work.
+ * log: this function does not wait for readers, because the connection has other work.
  */
 export function truncateLog(connection: LedgerDb): boolean {
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;

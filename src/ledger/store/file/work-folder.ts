@@ -7,7 +7,7 @@ import type { LedgerDb } from '../ledger-db.ts';
 const LOCK = 'in-use.lock';
 /** Number of characters that `mkdtemp` appends to a prefix. */
 const RANDOM_CHARACTERS = 6;
-/** The longest time that another process, checking whether a folder is abandoned, may hold the folder's lock. */
+/** The longest time that another process may hold the folder's lock while it checks whether the folder is abandoned. */
 const ABANDONED_CHECK_MAX_MS = 5_000;
 
 /**

@@ -7,8 +7,8 @@ const WRITE_LOCK_BYTE = 120;
 
 /**
  * Describes the process that holds the write lock, such as `process 4711 (sqlite3)`; null when the lock becomes free
- * within `waitMs`. Blocks the thread meanwhile. Applying a run holds the lock only for moments, so a lock that is held
- * longer is stuck.
+ * within `waitMs`. Blocks the thread while it waits. The program itself holds the lock only for moments, so a process
+ * that holds it longer is stuck.
  */
 export function describeLockHolder(path: string, waitMs: number): string | null {
   const reader = openReader(path);

@@ -48,8 +48,8 @@ export const rateCards = sqliteTable('rate_cards', {
 });
 
 /**
- * The budgets in the configuration of a workspace at its last applied run. The first one, by `place`, that matches a
- * tenant applies.
+ * The budgets that the configuration had for a workspace at its last applied run. To a tenant applies the first
+ * matching budget, in the order of `place`.
  */
 export const budgets = sqliteTable(
   'budgets',
@@ -123,8 +123,8 @@ export const chargeLines = sqliteTable(
 );
 
 /**
- * Why a correction was booked. By a run: changed figures, a tenant withdrawn, or one restored (`return`). By a person:
- * a reopen, or a manual line added or revoked after the close.
+ * Why a correction was booked. By a run: figures changed (`usage`), a tenant was withdrawn, or a withdrawn tenant was
+ * listed again (`return`). By a person: a reopen, or a manual line that was added or revoked after the close.
  */
 export const CORRECTION_CAUSES = ['usage', 'withdrawal', 'return', 'reopen', 'line', 'revocation'] as const;
 export type CorrectionCause = (typeof CORRECTION_CAUSES)[number];
@@ -145,8 +145,8 @@ export const chargeCorrections = sqliteTable(
     /** The adjustment of credits that this correction belongs to; null if it belongs to none. */
     adjustmentId: integer('adjustment_id'),
     /**
-     * The corrected manual line, which also sets the currency; null for a correction of usage, which has a card
-     * instead.
+     * The corrected manual line, whose currency applies. Null for a correction of usage, for which the currency of the
+     * card applies.
      */
     lineId: integer('line_id'),
   },
@@ -190,7 +190,7 @@ export const manualLines = sqliteTable(
 export const closeCommitments = sqliteTable('close_commitments', {
   eventSeq: integer('event_seq').primaryKey(),
   leaves: integer('leaves').notNull(),
-  /** Hex. */
+  /** The root of the tree that the close commits to, in hex. */
   root: text('root').notNull(),
   /** The secret of the close, in hex. Anyone who knows it can test guesses of the content of the leaves. */
   salt: text('salt').notNull(),
@@ -242,7 +242,7 @@ export const reconciliations = sqliteTable(
       .notNull()
       .references(() => periodEvents.eventSeq),
     fileName: text('file_name').notNull(),
-    /** Hex. */
+    /** SHA-256 of the invoice file, in hex. */
     fileSha256: text('file_sha256').notNull(),
     /** The numbers of tenants for each result of the comparison. */
     matched: integer('matched').notNull(),
@@ -347,7 +347,7 @@ export const periodEvents = sqliteTable('period_events', {
   tenants: integer('tenants').notNull(),
   creditsUsed: int64('credits_used').notNull(),
   requestCount: int64('request_count').notNull(),
-  /** The last entry of the ledger at the time of the event. The totals sum the entries up to this one. */
+  /** The last entry of the ledger at the time of the event. The totals are sums of the entries up to this entry. */
   lastEntryId: integer('last_entry_id').notNull(),
   previousDigest: text('previous_digest').notNull(),
   digest: text('digest').notNull(),

@@ -8,7 +8,7 @@ export const deliveries = sqliteTable(
     deliveryKey: rowKey('delivery_key').primaryKey(),
     notificationId: text('notification_id').notNull().unique(),
     channel: text('channel').notNull(),
-    /** A message about one alert, about several at once, or a daily summary. */
+    /** `single`: a message about one alert. `group`: about several alerts at once. `digest`: a daily summary. */
     form: text('form', { enum: ['single', 'group', 'digest'] }).notNull(),
     /**
      * The exact bytes that every attempt sends. After the receiver has rejected the message, only the sentence of the
@@ -43,8 +43,8 @@ export const channelStates = sqliteTable('channel_states', {
   disabledAt: text('disabled_at'),
   reason: text('reason'),
   /**
-   * The largest message to send, in bytes, because the receiver rejected a larger one as too large; null: no limit
-   * known.
+   * The largest message to send, in bytes, because the receiver rejected a larger message as too large; null if no
+   * limit is known.
    */
   mostBytes: integer('most_bytes'),
 });

@@ -81,8 +81,8 @@ const statementCache = perConnection((connection) => {
 
 /**
  * Returns the query builder of a connection, typed by the tables. It reads SQLite's integers as bigints, so that none
- * is rounded; then the column type converts each: `integer` to number, `int64` to bigint. Expressions in `sql` have no
- * column type and need `mapWith`.
+ * is rounded; then the type of each column converts its values: `integer` to number, `int64` to bigint. Expressions in
+ * `sql` have no column type and need `mapWith`.
  */
 export const query: (connection: LedgerDb) => BetterSQLite3Database = perConnection((connection) => {
   const client = { prepare: statementCache(connection) };

@@ -35,7 +35,10 @@ export const financeAlerts = sqliteView('finance_alerts', {
   alert_id: text().notNull(),
   /** The workspace; null for an alert about the whole ledger. */
   workspace_id: text(),
-  /** Tenant and period; each is null for an alert that is not about one. */
+  /**
+   * The tenant, null for an alert that is not about a tenant; and the period, null for an alert that is not about a
+   * period.
+   */
   tenant_id: text(),
   period: text(),
   rule: text({ enum: RULES }).notNull(),
@@ -52,7 +55,7 @@ export const financeAlerts = sqliteView('finance_alerts', {
   last_changed_at: text().notNull(),
   previous_requests: int64(),
   current_requests: int64(),
-  /** Why nobody was notified of the last change; null when somebody was. */
+  /** Why nobody was notified of the last change; null when somebody was notified. */
   muted_because: text(),
   /** The cause of a system alert; null for usage alerts. */
   cause: text(),

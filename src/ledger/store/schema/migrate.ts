@@ -25,10 +25,10 @@ export interface MigrationReport {
 }
 
 /**
- * Migrates the ledger to the schema of this version. Throws for a newer ledger, and for one from before the first
+ * Migrates the ledger to the schema of this version. Throws for a newer ledger, and for a ledger from before the first
  * release. A new ledger is created in one transaction. An older ledger is first copied to a file next to it, and then
- * each migration runs in its own transaction. The two newest such copies are kept. Safe to run from several processes
- * at once: each migration is skipped if another process has applied it meanwhile.
+ * each migration runs in its own transaction. The two newest copies of this kind are kept. Safe to run from several
+ * processes at once: each migration is skipped if another process has applied it meanwhile.
  */
 export function migrateLedger(
   connection: LedgerDb,
@@ -119,8 +119,8 @@ function applyMigrations(
 }
 
 /**
- * Drops every view, because SQLite refuses to alter a table when that would break a view. Returns the SQL of other
- * programs' views; the ledger's own are recreated from drizzle/views.sql.
+ * Drops every view, because SQLite refuses to alter a table when that would break a view. Returns the SQL of views that
+ * other programs created. The ledger's own views are recreated from drizzle/views.sql.
  */
 function dropViews(connection: LedgerDb): string[] {
   const views = listSchemaObjects(connection).filter(({ type }) => type === 'view');
@@ -128,7 +128,7 @@ function dropViews(connection: LedgerDb): string[] {
   return views.filter(({ name }) => !name.startsWith('finance_')).map(({ sql }) => String(sql));
 }
 
-/** Throws for a ledger of a newer version, and for one from before the first release. */
+/** Throws for a ledger of a newer version, and for a ledger from before the first release. */
 function refuseForeign(connection: LedgerDb, migrations: MigrationMeta[]): void {
   const latest = latestApplied(connection);
   if (latest > 0 && latest < (migrations[0]?.folderMillis ?? 0)) {

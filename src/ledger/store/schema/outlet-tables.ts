@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text } from './drizzle.ts';
 import type { TableProperties } from './rows.ts';
 
 /**
- * Outlets: receivers that usage is sent to. An outlet has sent every entry up to its cursor, except those in
+ * Outlets: receivers that usage is sent to. An outlet has sent every entry up to its cursor, except the entries in
  * `outlet_events`.
  */
 export const outlets = sqliteTable('outlets', {
@@ -20,8 +20,8 @@ export const outlets = sqliteTable('outlets', {
   /** The last entry that was processed. */
   cursor: integer('cursor').notNull(),
   /**
-   * The last entry of the events in flight: those after the cursor, which may have been sent since `flight_since`.
-   * Null: none in flight.
+   * The last of the entries in flight: the entries after the cursor that may have been sent since `flight_since`. Null:
+   * no entry is in flight.
    */
   flightTo: integer('flight_to'),
   flightSince: text('flight_since'),
@@ -47,7 +47,10 @@ export const outletEvents = sqliteTable(
       .notNull()
       .references(() => outlets.name),
     entryId: integer('entry_id').notNull(),
-    /** `held` entries are sent automatically once nothing blocks them; a person settles the others. */
+    /**
+     * `held` entries are sent automatically as soon as nothing blocks them. A person settles the entries in other
+     * states.
+     */
     state: text('state', { enum: ['held', 'late', 'refused', 'settled'] }).notNull(),
     reason: text('reason').notNull(),
     since: text('since').notNull(),

@@ -24,7 +24,8 @@ export const workspaces = sqliteTable('workspaces', {
   workspaceId: text('workspace_id').notNull().unique(),
   name: text('name').notNull(),
   /**
-   * The first applied run of the workspace; null before it. Alerts of that run are recorded without notifying anyone.
+   * The first applied run of the workspace; null if no run has been applied. Alerts of that run are recorded without
+   * notifying anyone.
    */
   firstRunKey: integer('first_run_key'),
   /** The link of the chain that retired the workspace; null while this ledger reads it. */
@@ -56,7 +57,10 @@ export const periods = sqliteTable(
     periodEnd: text('period_end').notNull(),
     /** The latest applied run with a verified walk over this period. */
     coveredRunKey: integer('covered_run_key'),
-    /** The run that evaluated the `settled` level of all tenants, after the period had settled; null before it. */
+    /**
+     * The run that evaluated the `settled` level of all tenants after the period had settled; null if no run has done
+     * so.
+     */
     finalRunKey: integer('final_run_key'),
     /** The event that closed the period; null while the period is open. */
     closedSeq: integer('closed_seq'),

@@ -176,7 +176,7 @@ function pauseOutlets(copy: string, nowMs: number): void {
   const connection = openForWriting(copy);
   try {
     connection.transaction(() => pauseRestored(connection, nowMs)).immediate();
-    // One file, as `copyLedger` leaves a copy.
+    // Makes the ledger a single file, as `copyLedger` does.
     connection.pragma('journal_mode = DELETE');
   } finally {
     connection.close();
@@ -207,7 +207,7 @@ function assignIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs
         leave(connection);
       })
       .immediate();
-    // One file, as `copyLedger` leaves a copy.
+    // Makes the ledger a single file, as `copyLedger` does.
     connection.pragma('journal_mode = DELETE');
   } finally {
     connection.close();
@@ -217,7 +217,7 @@ function assignIdentity(copy: string, { newLedgerId, leave }: NewIdentity, nowMs
 
 interface ReplacedLedger {
   path: string;
-  /** Null when this version cannot read it. */
+  /** Null when this version of the program cannot read the old ledger. */
   headDigest: string | null;
 }
 
@@ -230,18 +230,18 @@ interface LedgerSwap {
 /** The old ledger, locked. `connection` is null when the file is too damaged to open. */
 interface LockedLedger {
   connection: LedgerDb | null;
-  /** Null when this version cannot read it. */
+  /** Null when this version of the program cannot read the old ledger. */
   ledgerId: string | null;
   headDigest: string | null;
 }
 
 /**
- * Moves the ledger file `copy` (flushed, without sidecars, in a private folder on the same disk) into the place of the
- * ledger. The path leads to the old ledger until a single rename switches it to the new one. Meanwhile the old one is
- * held under SQLite's exclusive lock, without a WAL. SQLite refuses a process that opened it before the rename and
- * writes afterwards (`SQLITE_READONLY_DBMOVED`); its WAL would otherwise end up next to the new file. Returns the old
- * ledger; null when there was none. Throws LedgerError `ledger_in_use` when another process has the ledger open;
- * `other_ledger`; `not_a_ledger`.
+ * Replaces the ledger by the ledger file `copy` (flushed, without sidecars, in a private folder on the same disk). The
+ * path leads to the old ledger until a single rename switches it to the new one. Meanwhile the old ledger is held under
+ * SQLite's exclusive lock, without a WAL. If a process opened the old ledger before the rename and writes afterwards,
+ * SQLite refuses the write (`SQLITE_READONLY_DBMOVED`); otherwise the WAL of that process would be created next to the
+ * new file. Returns the old ledger; null when there was none. Throws LedgerError `ledger_in_use` when another process
+ * has the ledger open; `other_ledger`; `not_a_ledger`.
  */
 async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): Promise<ReplacedLedger | null> {
   const { ledgerId: newId, replaceOther, nowMs } = order;
@@ -272,8 +272,8 @@ async function swapLedger(copy: string, ledgerPath: string, order: LedgerSwap): 
 }
 
 /**
- * Opens the ledger under SQLite's exclusive lock, with its WAL written back and removed. Throws `ledger_in_use` if
- * another process has the ledger open: even an idle process holds a shared lock in WAL mode.
+ * Opens the ledger under SQLite's exclusive lock, and writes its WAL back and removes it. Throws `ledger_in_use` if
+ * another process has the ledger open: in WAL mode, even an idle process holds a shared lock.
  */
 function lockExclusively(ledgerPath: string): LockedLedger {
   refuseOtherProgram(ledgerPath);
@@ -322,8 +322,8 @@ async function keepOldLedger(ledgerPath: string, aside: string, folder: string, 
 }
 
 /**
- * Gives the copy the access mode of the old ledger, so that members of the reader group can read it. Does so only if
- * both have the same group.
+ * Gives the copy the access mode of the old ledger, so that members of the reader group can read the copy. Does so only
+ * if both files have the same group.
  */
 function copyReadAccess(ledgerPath: string, copy: string): void {
   const old = statSync(ledgerPath);
