@@ -105,7 +105,7 @@ const SPANS_MS = [
   [/^\S+ \* \* \* \*$/, HOUR_MS],
   [/ \* \* \*$/, DAY_MS],
 ] as const;
-/** Minimum number of slots to examine, for schedules with a few slots a month or year. */
+/** The least number of slots to examine. It applies to schedules with a few slots a month or year. */
 const MIN_SLOTS = 4;
 
 /** Added to the time after which a workspace is stale, because a run may start late and takes time. */

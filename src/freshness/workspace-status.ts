@@ -66,7 +66,7 @@ export function countAlertsAboutLedger(connection: LedgerDb): number {
   return countOpenAlerts(countAlerts(connection).filter(({ workspaceId }) => workspaceId === null));
 }
 
-/** Numbers of notifications that have not been delivered, by their state. */
+/** The numbers of notifications that have not been delivered, by their state. */
 export interface OutboxCounts {
   /**
    * Notifications that are being sent, that wait to be composed, that wait for others of their group, or that wait for
@@ -75,7 +75,7 @@ export interface OutboxCounts {
   pending: number;
   /** Notifications that wait for a daily summary and have not failed. */
   held: number;
-  /** Notifications that were given up. */
+  /** Notifications that are no longer attempted. */
   dead: number;
 }
 

@@ -22,7 +22,10 @@ export interface CopiedTableTotals {
  */
 export interface CopyDifference {
   table: string;
-  /** The keys of the workspace and the period, such as `3:393216`; 0 means none. */
+  /**
+   * The keys of the workspace and the period, such as `3:393216`. A key is 0 if the rows belong to no workspace or
+   * period.
+   */
   unit: string;
   inLedger: CopiedTableTotals | null;
   inPostgres: CopiedTableTotals | null;

@@ -18,7 +18,7 @@ export interface PublishLag {
 }
 
 export interface CopyStatus {
-  /** The last published link of the chain; null if unknown. */
+  /** The position of the last published link in the chain; null if it is unknown. */
   position: number | null;
   lag: PublishLag;
   /** Why the position is unknown; null if it is known. */

@@ -16,7 +16,7 @@ import { COPIED_TABLES, type CopiedTable, keyOffset } from './tables.ts';
 
 /** Number of entries or row changes that are processed before the event loop may run. */
 const ENTRIES_PER_TURN = 2_000;
-/** After this many new rows, ANALYZE updates the statistics of Postgres' query planner. */
+/** If at least this many rows were sent, ANALYZE updates the statistics of Postgres' query planner. */
 const MIN_ROWS_FOR_ANALYZE = 50_000;
 
 export interface PublishRequest {

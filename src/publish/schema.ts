@@ -95,7 +95,7 @@ function toPostgresBody(body: string): string {
 
 function castColumn(column: string): string {
   const value = `v.${pg.escapeIdentifier(column)}`;
-  // Postgres' jsonb cannot contain U+0000, so it becomes the escape of `escapeNul`.
+  // Postgres' jsonb cannot contain U+0000, so U+0000 is replaced by the escape that `escapeNul` uses.
   if (['labels', 'overridden', 'figures', 'amounts'].includes(column)) {
     return `regexp_replace(${value}, '(?<!\\\\)((?:\\\\\\\\)*)\\\\u0000', '\\1␀0', 'g')::jsonb`;
   }

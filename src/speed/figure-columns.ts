@@ -8,7 +8,7 @@ interface LargeFigures {
   requests: number | bigint;
 }
 
-/** Records per block, a power of two. */
+/** Number of records in a block. It must be a power of two. */
 const ROWS_PER_BLOCK = 8192;
 const ROW_MASK = ROWS_PER_BLOCK - 1;
 const ROW_BITS = Math.log2(ROWS_PER_BLOCK);
@@ -20,7 +20,7 @@ const MAX_GAP = 16;
 
 /** Number of records that are passed on at a time. */
 const ROWS_PER_CHUNK = 1024;
-/** Numbers per record: tenant number, credits and requests. */
+/** Each record of a chunk consists of this many numbers: tenant number, credits and requests. */
 const ROW = 3;
 
 /** The largest figure that fits into 32 bits. */
@@ -42,7 +42,7 @@ class Block {
     const narrow = credits >= 0 && credits <= MAX_NARROW_FIGURE && requests >= 0 && requests <= MAX_NARROW_FIGURE;
     if (!narrow && this.figures instanceof Uint32Array) this.figures = new Float64Array(this.figures);
     this.tenants[at] = tenantKey;
-    // Zero has a sign in JSON, but not in the ledger.
+    // Adding 0 turns -0 into 0: JSON distinguishes the two, but the ledger does not.
     this.figures[at * 2] = credits + 0;
     this.figures[at * 2 + 1] = requests + 0;
   }
@@ -130,7 +130,7 @@ function requireFigure(figure: number | bigint): void {
 export class SlotMemory {
   #slots = new Uint32Array();
 
-  /** Returns `count` zeros, valid until the next call. */
+  /** Returns an array of `count` zeros. It is valid until the next call. */
   zeros(count: number): Uint32Array {
     if (count > this.#slots.length) this.#slots = new Uint32Array(count);
     return this.#slots.subarray(0, count).fill(0);

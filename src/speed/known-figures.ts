@@ -10,7 +10,7 @@ export const KEYS_PER_READ = 4096;
  */
 export type FigureChunk = Float64Array<ArrayBuffer>;
 
-/** The kind of an entry, and its changes of credits and requests. */
+/** The entry that a changed record leads to: its kind, and the changes of credits and requests. */
 interface Change {
   /** The number that stands for the kind of the entry: `increased` or `decreased` of `ChangeKinds`. */
   kind: number;
@@ -18,7 +18,7 @@ interface Change {
   requests: number;
 }
 
-/** The numbers that the ledger stores for the two kinds of an entry. */
+/** The numbers by which the ledger stores the two kinds of entries for changed records. */
 interface ChangeKinds {
   increased: number;
   decreased: number;

@@ -41,7 +41,7 @@ const IS_TEXT_END = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 type PageTotals = Pick<ScannedPage, 'totalRecords' | 'totalPages'>;
 
-/** The values of a page request that its response must repeat. */
+/** The values that were requested and that the response must repeat. */
 interface PageWhere {
   workspaceId: string;
   tenantId?: string | undefined;

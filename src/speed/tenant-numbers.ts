@@ -1,6 +1,6 @@
 import { systemRandomness } from '../core/randomness.ts';
 
-/** Size of a block in bytes, a power of two. */
+/** Size of a block in bytes. It must be a power of two. */
 const BLOCK_BYTES = 1 << 16;
 const NUMBER_BITS = Math.log2(BLOCK_BYTES);
 const NUMBER_MASK = BLOCK_BYTES - 1;
@@ -16,7 +16,7 @@ export class TenantNumbering {
   /** The largest tenant number that is already in use. The first new tenant gets the number after it. */
   readonly base: number;
   readonly #blocks: DataView[] = [];
-  /** Bytes used in the last block. */
+  /** Number of bytes that are used in the last block. */
   #used = BLOCK_BYTES;
   #size = 0;
   #known = 0;

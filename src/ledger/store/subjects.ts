@@ -12,7 +12,7 @@ export function highest(connection: LedgerDb, column: SQLiteColumn): number {
   return Number(rows.get()?.last ?? 0);
 }
 
-/** Sets the name of a workspace and returns its row, which is created when missing. */
+/** Sets the name of a workspace and returns its row. Creates the row if it is missing. */
 export function upsertWorkspace(
   connection: LedgerDb,
   { workspaceId, name }: { workspaceId: string; name: string },
@@ -45,7 +45,7 @@ export function findPeriod(connection: LedgerDb, periodKey: number) {
   return periodByKey(connection).get({ periodKey });
 }
 
-/** Returns the row of a period, which is created when missing. */
+/** Returns the row of a period. Creates the row if it is missing. */
 export function ensurePeriod(connection: LedgerDb, periodKey: number, coveredRunKey: number | null = null) {
   const known = findPeriod(connection, periodKey);
   if (known !== undefined) return known;

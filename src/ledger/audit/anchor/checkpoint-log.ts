@@ -73,7 +73,8 @@ export class CheckpointLog {
       this.#key ??= readOrMakeKey(this.#keyFile);
       const line = signCheckpoint({ ...head, ledgerId: this.#ledgerId }, this.#key);
       this.#makeRoom();
-      // Several processes may append at once: a short write at the end of a file is not interleaved.
+      // Several processes may append at the same time. A short write at the end of a file is not mixed with other
+      // writes.
       appendFileSync(this.#file, `${line}\n`, { mode: 0o600 });
       return null;
     } catch (error) {
@@ -216,7 +217,7 @@ function linesInFile(file: string): string[] {
   }
 }
 
-/** The head of a ledger's chain at some moment. */
+/** The head (last link) of a ledger's chain at some moment. */
 interface Checkpoint {
   ledgerId: string;
   seq: number;

@@ -35,7 +35,7 @@ export function creditPricers(connection: LedgerDb): (workspaceId: string) => Cr
   );
 }
 
-/** Returns a pricer of what the provider charges, by the cost cards in force. */
+/** Returns a function that computes what the provider charges for usage, by the cost cards in force. */
 export function costPricer(connection: LedgerDb, workspaceId: string): CreditPricer {
   let cards: StoredCard[] | null = null;
   return pricedBy(connection, (period) => {

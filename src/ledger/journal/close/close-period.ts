@@ -19,9 +19,9 @@ export interface CloseRequest extends ClosingTerms {
   /** The name of the person who closes the period, stored unchanged. */
   by: string;
   note: string;
-  /** True: closes the period despite all blockers, and records them. */
+  /** True: the period is closed despite all blockers, and the blockers are recorded. */
   force: boolean;
-  /** True: closes the period despite a blocker of kind `change`, and records that blocker. */
+  /** True: the period is closed despite a blocker of kind `change`, and that blocker is recorded. */
   acceptChange?: boolean;
 }
 
@@ -153,7 +153,7 @@ export function unfreezeFigures(connection: LedgerDb, periodKey: number): void {
   query(connection).delete(closedUsage).where(eq(closedUsage.periodKey, periodKey)).run();
 }
 
-/** Records the link that closed a period; null reopens it. */
+/** Records the link of the chain that closed a period. With null, the period is open again. */
 export function setClosingLink(connection: LedgerDb, periodKey: number, closedSeq: number | null): void {
   query(connection).update(periods).set({ closedSeq }).where(eq(periods.periodKey, periodKey)).run();
 }

@@ -37,7 +37,7 @@ export interface ClosingTerms {
  */
 export interface CloseBlocker {
   kind: 'not_over' | 'settling' | 'unread' | 'unproven' | 'missing' | 'change';
-  /** A sentence for people, without a full stop. */
+  /** The reason as a sentence for people, without a full stop. */
   reason: string;
 }
 
@@ -55,7 +55,7 @@ export interface CloseStanding {
   unchangedSince: string | null;
 }
 
-/** Hours between two complete walks that must agree before a period can be closed. */
+/** The least number of hours between two complete walks that must agree before a period can be closed. */
 const AGREEMENT_HOURS = 12;
 
 const countAbsences = preparedSql('SELECT count(*) FROM absences WHERE period_key = ?', 'pluck');
@@ -101,7 +101,7 @@ export function findCloseStanding(connection: LedgerDb, terms: ClosingTerms): Cl
 
 /** The complete walks of a period that began after its end. Times are ISO-8601 UTC. */
 interface Walks {
-  /** End of the last such walk; null if there is none. */
+  /** End of the last of these walks; null if there is none. */
   readAt: string | null;
   /** The walks that agree with the last one; null if none does. */
   agreeing: { firstEndedAt: string; lastStartedAt: string; earliestEnd: string } | null;
@@ -169,7 +169,7 @@ function walkBlockers({ agreeing }: Walks): CloseBlocker[] {
   }
   const firstEndMs = Date.parse(agreeing.earliestEnd);
   if (Date.parse(agreeing.lastStartedAt) - firstEndMs >= AGREEMENT_HOURS * HOUR_MS) return [];
-  // Rounded up, because the time is shown to the minute.
+  // The time is rounded up, because it is shown to the minute.
   const secondAt = isoTime(firstEndMs + AGREEMENT_HOURS * HOUR_MS + MINUTE_MS - 1);
   const reason =
     `two complete walks ${AGREEMENT_HOURS} h apart must agree: one ended at ${formatMinute(isoTime(firstEndMs))}, ` +

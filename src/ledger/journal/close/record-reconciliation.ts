@@ -17,7 +17,7 @@ export interface ReconciliationRequest {
   counts: { matched: number; missing: number; extra: number; different: number };
   tolerance: string;
   amounts: readonly { currency: string; ledger: string; invoice: string }[];
-  /** Invoice numbers to record. Those of tenants that the ledger does not have are ignored. */
+  /** Invoice numbers to record. Numbers of tenants that the ledger does not have are ignored. */
   numbers: readonly { tenantId: string; currency: string; number: string }[];
   by: string;
   note: string;

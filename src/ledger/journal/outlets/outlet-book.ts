@@ -84,9 +84,9 @@ export function startOutlet(connection: LedgerDb, request: StartOutletRequest): 
 
 export interface InFlightRequest {
   name: string;
-  /** The cursor as the sender read it. */
+  /** The cursor that the sender read before it sent anything. */
   cursor: number;
-  /** The last entry about to be sent; null when only held entries are sent. */
+  /** The last entry of those about to be sent; null when only held entries are sent. */
   to: number | null;
   /** The entries up to `to` that are not sent. */
   exceptions: readonly OutletException[];
@@ -246,7 +246,7 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
 export interface LateRejectionsRequest {
   name: string;
   refused: readonly Omit<OutletException, 'state'>[];
-  /** Time of the last report that was read; null when none was read. */
+  /** Time of the last rejection report that was read; null when none was read. */
   untilMs: number | null;
   nowMs: number;
 }

@@ -14,12 +14,12 @@ export interface OutletEntry {
   recordedAt: string;
   digest: string;
   workspaceId: string;
-  /** 1 when the workspace is retired, else 0. */
+  /** 1 when the workspace of the entry is retired, else 0. */
   ended: bigint;
   tenantId: string;
   period: Period;
   externalRef: string | null;
-  /** JSON object with text values; null: the tenant has no name. */
+  /** The labels of the tenant as a JSON object with text values; null: the tenant has no name. */
   labels: string | null;
   /** The time at which a held entry may have been sent; null if it was certainly not sent. */
   postedAt: string | null;

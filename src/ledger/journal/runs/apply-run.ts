@@ -47,7 +47,7 @@ export interface ApplyResult<Extra> {
   extra: Extra;
 }
 
-/** The merged run, which `afterMerge` gets inside the transaction. */
+/** The merged run, as it is passed to `afterMerge` inside the transaction. */
 export interface MergedRun {
   connection: LedgerDb;
   run: ClaimedRun;

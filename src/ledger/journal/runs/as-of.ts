@@ -18,7 +18,7 @@ export interface UsageAsOf {
    */
   changed_at: string;
   withdrawn: boolean;
-  /** True when the period was closed at the requested time, so that the figures are those of the close. */
+  /** True when the period was closed at the requested time. The figures are then those of the close. */
   closed: boolean;
 }
 

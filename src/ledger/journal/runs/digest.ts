@@ -6,7 +6,7 @@ import { entryKindSql } from '../../store/schema/keys.ts';
 import type { acts } from '../../store/schema/workspace-tables.ts';
 import { type PeriodEventDigestContent, prepareEventLine } from '../close/event-line.ts';
 
-/** The value that the first link of the chain has as its previous digest. */
+/** The value that the first link of the chain has as the digest of its previous link. */
 export const GENESIS_DIGEST = '0'.repeat(64);
 
 /**

@@ -96,7 +96,7 @@ export class EntryRows {
     if (this.#rows.length === ENTRIES_PER_INSERT * this.#form.width) this.#append();
   }
 
-  /** Appends the remaining rows and returns the total number of entries. */
+  /** Inserts the remaining rows and returns the total number of inserted entries. */
   finish(): number {
     if (this.#rows.length > 0) this.#append();
     return this.#entries;

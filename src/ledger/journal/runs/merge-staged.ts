@@ -45,11 +45,11 @@ export interface MergeRequest {
   /** The number that was added to the numbers of new tenants after staging, see `insertTenants`. */
   shift: number;
   lastEntryIdBefore: number;
-  /** By period key, the digest of the figures that the last run read. */
+  /** By period key, the digest of the figures that the last run read for the period. */
   shownBefore: ReadonlyMap<number, Buffer>;
 }
 
-/** Entries with ids above `after`, up to `last`. */
+/** A range of entry ids: those above `after`, up to `last`. */
 export interface EntryRange {
   after: number;
   last: number;

@@ -69,7 +69,7 @@ function prune(connection: LedgerDb, before: string, nowMs: number): PrunedRuns 
   const old = begun.slice(0, lastOld + 1);
   const last = old.at(-1);
   if (last === undefined) return { certificates: 0, runs: 0, more: false };
-  // Written before the deletions, because the triggers allow only runs before this key to be deleted.
+  // This key is written before the deletions, because the triggers allow only runs before this key to be deleted.
   writeMeta(connection, KEPT_FROM_RUN, String(last.runKey + 1));
   // The last run of a workspace is kept: `status` shows it, and the lease refers to it.
   const isNoLast = notInArray(runKey, db.select({ runKey: leases.runKey }).from(leases));

@@ -31,7 +31,7 @@ export interface LargestChange {
   credits_after: bigint;
 }
 
-/** Returns the entries of a run with the largest changes of credits, at most 20. */
+/** Returns the entries of a run that change credits the most, at most 20 entries. */
 export function largestChangesOfRun(connection: LedgerDb, runId: string): LargestChange[] {
   return connection
     .prepare(

@@ -17,7 +17,7 @@ export interface SlotRecord {
   /** The slot of the latest failed run; null when no run has failed after the last applied run. */
   failedSlot: string | null;
   failedRunKey: number | null;
-  /** End of the latest failed run, milliseconds since the epoch. */
+  /** End of the latest failed run, in milliseconds since the epoch. */
   failedAtMs: number | null;
   /** True when the latest run failed because the service rejected the credentials. */
   refused: boolean;
@@ -35,7 +35,7 @@ const changedRuns = prepared((db) =>
     .select(RUN_COLUMNS)
     .from(runs)
     .innerJoin(workspaces, eq(workspaces.workspaceKey, runs.workspaceKey))
-    // Written as a union of keys, because SQLite would read every run for a condition with OR.
+    // The condition is a union of keys, because SQLite would read every run for a condition with OR.
     .where(
       sql`${runKey} IN (SELECT value FROM json_each(${sql.placeholder('running')})
         UNION ALL SELECT n.run_key FROM runs n NOT INDEXED WHERE n.run_key > ${sql.placeholder('lastKey')})`,

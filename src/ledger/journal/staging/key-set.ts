@@ -13,7 +13,7 @@ export class KeySet {
     return this.#size;
   }
 
-  /** Returns the bits of one period, created on first use. */
+  /** Returns the bits of one period, which are created on first use. */
   period(periodKey: number): BitSet {
     let bits = this.#bitsOfPeriod.get(periodKey);
     if (bits === undefined) {

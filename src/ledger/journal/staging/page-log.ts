@@ -13,10 +13,10 @@ export function digestAt(digests: Buffer, page: number): Buffer {
   return digests.subarray((page - 1) * DIGEST, page * DIGEST);
 }
 
-/** The body digest and record count of each page of a walk, by page number from 1. */
+/** The digest of the body and the number of records of each page of a walk. Page numbers begin with 1. */
 export class PageLog {
   #digests = Buffer.alloc(64 * DIGEST);
-  /** By page: the number of records plus one; 0 for a page that was not read. */
+  /** For each page, the number of its records plus one; 0 for a page that was not read. */
   #records = new Uint32Array(64);
   #size = 0;
 
@@ -24,7 +24,7 @@ export class PageLog {
     return this.#size;
   }
 
-  /** Records a page that was read. A page number may be recorded only once. */
+  /** Records that a page was read. Each page number may be recorded only once. */
   note(page: number, records: number, digest: Buffer): void {
     if (page > this.#records.length) this.#grow(page);
     this.#digests.set(digest, (page - 1) * DIGEST);

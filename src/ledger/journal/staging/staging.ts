@@ -113,7 +113,7 @@ export class RunStaging {
     return found.figures;
   }
 
-  /** Discards the records of the previous walk, but keeps its key set for comparison. */
+  /** Discards the records of the previous walk. Its key set is kept for comparison. */
   beginWalk(): void {
     this.#previousKeys = this.#walk?.keys ?? null;
     const suspects = this.#walk?.repeats.keys ?? [];
@@ -209,7 +209,7 @@ export class RunStaging {
     return this.#walk;
   }
 
-  /** Reads the known tenants when the first page is staged: an unchanged listing needs none. */
+  /** The known tenants are read only when the first page is staged, because an unchanged listing needs none of them. */
   #numbered(): TenantNumbering {
     this.#numbers ??= knownTenants(this.#connection, this.#workspaceKey);
     return this.#numbers;
@@ -272,7 +272,7 @@ interface PeriodOnWalk extends SeenPeriod {
 }
 
 class StagedWalk {
-  /** True while every page read equals the known listing. */
+  /** True as long as every page that was read equals the same page of the known listing. */
   isUnchanged: boolean;
   /** Number of skipped pages. */
   skipped = 0;

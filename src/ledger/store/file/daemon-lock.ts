@@ -20,7 +20,7 @@ const DAEMON_STOP_TIMEOUT_MS = 22_000;
 export interface ConfigurationStatus {
   /** Number of times that the daemon has tried to read the configuration file since its start. */
   reads: number;
-  /** When the active configuration was read, an ISO time. */
+  /** The time at which the active configuration was read, an ISO time. */
   readAt: string;
   /** When and why the latest configuration was rejected; null when the latest configuration is active. */
   refused: { at: string; faults: readonly ConfigFault[] } | null;

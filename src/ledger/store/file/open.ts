@@ -141,7 +141,7 @@ function connect(path: string, readonly: boolean): LedgerDb {
       cause,
     });
   }
-  // The file is checked before SQLite's version, because asking for the version reads the file.
+  // The file is checked before the version of SQLite, because the query for the version reads the file.
   try {
     connection.pragma('schema_version');
     requireLedgerDatabase(connection, path);

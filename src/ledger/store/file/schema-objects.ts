@@ -4,7 +4,7 @@ import type { LedgerDb } from '../ledger-db.ts';
 export interface SchemaObject {
   type: string;
   name: string;
-  /** The SQL; null for an index that SQLite created by itself. */
+  /** The SQL that created the object; null for an index that SQLite created by itself. */
   sql: string | null;
 }
 

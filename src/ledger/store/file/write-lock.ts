@@ -17,11 +17,11 @@ export function describeLockHolder(path: string, waitMs: number): string | null 
     connection.exec('BEGIN IMMEDIATE; ROLLBACK');
     return null;
   } catch (error) {
-    // Any other error, such as missing write permission, says nothing about a lock.
+    // Any other error, such as missing write permission, does not show that the lock is held.
     if (!(error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))) return null;
     return describeHolder(path) ?? 'another process';
   } finally {
-    // The read-only connection closes last, see `closeForWriting`.
+    // The read-only connection is closed last, see `closeForWriting`.
     connection.close();
     reader.close();
   }

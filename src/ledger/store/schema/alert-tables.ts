@@ -53,7 +53,7 @@ export const alerts = sqliteTable(
     /** Number of times the condition has begun to hold; `began_at` is the last such time. */
     episode: integer('episode').notNull().default(0),
     beganAt: text('began_at'),
-    /** JSON of the rule's other inputs at the last evaluation, apart from the figures. */
+    /** The other inputs of the rule at the last evaluation, without the figures, as JSON. */
     basis: text('basis'),
   },
   (table) => [
@@ -92,7 +92,7 @@ export const alertTransitions = sqliteTable(
     silent: integer('silent').notNull(),
     /** `seed`, `silence:ID`, `inhibited:ID`, `unrouted`, `immaterial`, `not_notified`, `quiet`; null when somebody was notified. */
     silentBecause: text('silent_because'),
-    /** The note of the person who acknowledged. */
+    /** The note of the person who acknowledged the alert. */
     note: text('note'),
     /** The evidence in the notification, as JSON; null when nobody was notified. */
     evidence: text('evidence'),
@@ -140,11 +140,14 @@ export const alertNotified = sqliteTable(
      */
     dueAt: text('due_at'),
     scheduledAt: text('scheduled_at'),
-    /** Consecutive rejected attempts. */
+    /** Number of consecutive attempts that were rejected. */
     failures: integer('failures').notNull().default(0),
     /** 1: no more attempts until a replay, or until the channel has accepted another message. */
     givenUp: integer('given_up').notNull().default(0),
-    /** The delivery in progress: nothing else is sent until its outcome is known. */
+    /**
+     * The delivery in progress. Nothing else is sent to the channel about the alert until the outcome of this delivery
+     * is known.
+     */
     deliveryKey: integer('delivery_key').references(() => deliveries.deliveryKey),
   },
   (table) => [

@@ -17,7 +17,7 @@ export const tenantNames = sqliteTable(
     afterSeq: integer('after_seq').notNull(),
     displayName: text('display_name'),
     externalRef: text('external_ref'),
-    /** JSON object with text values. */
+    /** The labels of the tenant, as a JSON object with text values. */
     labels: text('labels').notNull(),
     recordedAt: text('recorded_at').notNull(),
   },
@@ -36,7 +36,7 @@ export const rateCards = sqliteTable('rate_cards', {
   digest: text('digest').notNull(),
   /** The card's JSON, unchanged from the configuration or the imported file. */
   definition: text('definition').notNull(),
-  /** `configuration` or `import`. */
+  /** Where the card comes from: `configuration` or `import`. */
   source: text('source').notNull(),
   recordedAt: text('recorded_at').notNull(),
   afterSeq: integer('after_seq').notNull(),
@@ -58,7 +58,7 @@ export const budgets = sqliteTable(
       .notNull()
       .references(() => workspaces.workspaceKey),
     place: integer('place').notNull(),
-    /** Pattern for SQLite's GLOB; null: the whole workspace. */
+    /** Pattern of tenant ids for SQLite's GLOB; null: the budget is for the whole workspace. */
     tenantGlob: text('tenant_glob'),
     /** A budget in credits; null for a budget of money, which has an amount and a currency instead. */
     credits: int64('credits'),
@@ -250,7 +250,7 @@ export const reconciliations = sqliteTable(
     extra: integer('extra').notNull(),
     different: integer('different').notNull(),
     tolerance: text('tolerance').notNull(),
-    /** JSON array of objects with `currency`, `ledger` and `invoice`. */
+    /** The compared totals: a JSON array of objects with `currency`, `ledger` and `invoice`. */
     amounts: text('amounts').notNull(),
   },
   (table) => [index('reconciliations_by_close').on(table.closeSeq)],
@@ -328,7 +328,7 @@ export const billingTableProperties: readonly TableProperties[] = [
 ];
 
 export const periodEvents = sqliteTable('period_events', {
-  /** Position in the chain, shared with `runs.applied_seq`. */
+  /** Position in the chain, in the same sequence as `runs.applied_seq`. */
   eventSeq: integer('event_seq').primaryKey(),
   workspaceKey: integer('workspace_key')
     .notNull()

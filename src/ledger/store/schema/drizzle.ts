@@ -108,7 +108,7 @@ export function preparedSql(
   return perConnection((connection) => shape.reduce((statement, kind) => statement[kind](), connection.prepare(text)));
 }
 
-/** Returns a function that inserts whole rows, with an insert statement prepared once per connection. */
+/** Returns a function that inserts whole rows. The insert statement is prepared once per connection. */
 export function inserter<T extends SQLiteTable>(table: T): (connection: LedgerDb) => (row: T['$inferSelect']) => void {
   const columns = Object.keys(getTableColumns(table)) as (keyof T['$inferInsert'] & string)[];
   const insert = prepared((db) => db.insert(table).values(placeholders(columns) as T['$inferInsert']));

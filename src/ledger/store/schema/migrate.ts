@@ -18,9 +18,9 @@ const KEPT_COPIES = 2;
 const COPY_NAME = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 
 export interface MigrationReport {
-  /** Number of migrations applied; 0 when the ledger was current. */
+  /** Number of migrations that were applied; 0 when the ledger already had the current schema. */
   applied: number;
-  /** Path of the copy made of an older ledger before the migration; null when no copy was made. */
+  /** Path of the copy that was made of an older ledger before the migration; null when no copy was made. */
   backup: string | null;
 }
 

@@ -12,12 +12,12 @@ export const outlets = sqliteTable('outlets', {
    * configuration has another value, it is treated as another receiver.
    */
   receiver: text('receiver').notNull(),
-  /** JSON array of workspace ids; null: all. */
+  /** JSON array of the ids of the workspaces whose entries are sent; null: all workspaces. */
   workspaces: text('workspaces'),
   fromPeriod: text('from_period').notNull(),
   begunAt: text('begun_at').notNull(),
   begunBy: text('begun_by').notNull(),
-  /** The last entry that was processed. */
+  /** The last entry that was processed: sent, or recorded as an exception. */
   cursor: integer('cursor').notNull(),
   /**
    * The last of the entries in flight: the entries after the cursor that may have been sent since `flight_since`. Null:

@@ -1,7 +1,7 @@
 import type { GetColumnData, Table } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
-/** A row of a table, keyed by its SQL column names. */
+/** The type of a row of a table, with the SQL names of the columns as keys. */
 export type SqlRow<T extends Table> = {
   [Key in keyof T['_']['columns'] as T['_']['columns'][Key]['_']['name']]: GetColumnData<T['_']['columns'][Key]>;
 };

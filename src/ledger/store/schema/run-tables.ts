@@ -29,7 +29,7 @@ export const runs = sqliteTable(
      * and `entries` is their number.
      */
     firstEntryId: integer('first_entry_id'),
-    /** Position in the digest chain: 1, 2, 3 ... over all workspaces, in the order of applying. */
+    /** Position in the digest chain, which all workspaces share: 1, 2, 3 ... in the order in which runs are applied. */
     appliedSeq: integer('applied_seq').unique(),
     previousDigest: text('previous_digest'),
     digest: text('digest'),
@@ -67,12 +67,12 @@ export const walks = sqliteTable(
   (table) => [primaryKey({ columns: [table.runKey, table.walkNumber] })],
 );
 
-/** The last verified listing that a run of the workspace applied. */
+/** The last listing of each workspace that a run verified and applied. */
 export const knownListings = sqliteTable('known_listings', {
   workspaceKey: integer('workspace_key')
     .primaryKey()
     .references(() => workspaces.workspaceKey),
-  /** The first and last period requested; null: no limit. */
+  /** The first and last period that were requested; null: no limit on that side. */
   fromPeriod: text('from_period'),
   toPeriod: text('to_period'),
   /** The SHA-256 of each page's body, in page order. */

@@ -28,7 +28,7 @@ export const workspaces = sqliteTable('workspaces', {
    * notifying anyone.
    */
   firstRunKey: integer('first_run_key'),
-  /** The link of the chain that retired the workspace; null while this ledger reads it. */
+  /** The link of the chain that retired the workspace; null if the workspace is not retired. */
   endedSeq: integer('ended_seq'),
 });
 
@@ -78,7 +78,7 @@ export const periods = sqliteTable(
 export const acts = sqliteTable(
   'acts',
   {
-    /** Position in the chain, shared with `runs.applied_seq`. */
+    /** Position in the chain, in the same sequence as `runs.applied_seq`. */
     actSeq: integer('act_seq').primaryKey(),
     workspaceKey: integer('workspace_key')
       .notNull()

@@ -42,7 +42,7 @@ export interface LedgerRestoreRequest {
    */
   source?: string;
   ledgerPath: string;
-  /** Replaces the existing ledger even if the backup is of another ledger. */
+  /** True: the existing ledger is replaced even if the backup is of another ledger. */
   replaceOther?: boolean;
   /** Gives the restored copy an id of its own, so that it is a separate ledger. */
   asNew?: NewIdentity;
@@ -227,7 +227,7 @@ interface LedgerSwap {
   nowMs: number;
 }
 
-/** The old ledger, locked. `connection` is null when the file is too damaged to open. */
+/** The old ledger while it is locked. `connection` is null when the file is too damaged to open. */
 interface LockedLedger {
   connection: LedgerDb | null;
   /** Null when this version of the program cannot read the old ledger. */
