@@ -15,17 +15,17 @@ export interface ConsoleOptions extends SignInOptions {
   reports: ReportMaker;
   measured: Measurements;
   version: string;
-  /** The most pages and forms of one person in a minute. */
+  /** The maximum number of pages and forms that one person may request per minute. */
   pagesPerMinute?: number;
-  /** Measures how long a session and its uploads last. */
+  /** The clock by which sessions and uploaded files expire. */
   sessionClock?: Pick<Clock, 'monotonic'>;
   /** Runs reads that take seconds, such as the verification before a close. */
   slowReads: SlowReads;
-  /** Queues a sync; absent where no queue runs. */
+  /** Queues a sync; absent if no queue is running. */
   enqueueSync?: Scope['enqueueSync'];
 }
 
-/** The parts that every page uses. */
+/** The options and helper functions that every page uses. */
 export interface ConsolePages extends ConsoleOptions {
   visitOf(request: FastifyRequest): Visit;
   scopeOf(request: FastifyRequest): Scope;

@@ -31,25 +31,31 @@ import { addTenants } from './tenants/tenant-routes.tsx';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The session of the request's cookie; null without one. */
+    /** The session that the request's cookie belongs to; null if there is none. */
     session: Session | null;
   }
   interface FastifyContextConfig {
-    /** `open`: the route needs no token; `form`: it takes a form, and checks session, form token and origin itself. */
+    /**
+     * `open`: the route needs no token. `form`: the route receives a form and itself checks the session, the form token
+     * and the origin.
+     */
     access?: 'open' | 'form';
-    /** The role that a form needs, whatever it then changes. */
+    /** The role that is required to send a form, in addition to the role that its change requires. */
     role?: Role;
   }
 }
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-/** A form may name a few thousand alerts. */
+/** The maximum size of a form. A form may contain the ids of a few thousand alerts. */
 const MAX_FORM_BYTES = 512 * 1024;
 
-/** Limit of pages and forms for each person. A page takes up to 150 ms of processor time for a large ledger. */
+/**
+ * The maximum number of pages and forms per minute for each person. A page takes up to 150 ms of processor time for a
+ * large ledger.
+ */
 const PAGES_PER_MINUTE = 300;
 
-/** Serves the console. The server has already checked the host, and the token or session. */
+/** Serves the console. The server has already checked the `Host` header, and the token or session. */
 export async function addConsole(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   await app.register(serveConsole, options);
 }
@@ -91,7 +97,10 @@ const serveConsole: FastifyPluginAsync<ConsoleOptions> = async (app, options) =>
   addNoSuchPage(app);
 };
 
-/** Answers a browser that asks for a page which does not exist; programs get the answer of the server. */
+/**
+ * Shows an error page to a browser that requests a page that does not exist. Programs get the server's usual 404
+ * response.
+ */
 function addNoSuchPage(app: FastifyInstance): void {
   app.get('/*', (request, reply) => {
     if (isApi(request) || !(request.headers.accept ?? '').includes('text/html')) return reply.callNotFound();
@@ -135,7 +144,7 @@ function scopeOf(request: FastifyRequest, { context, enqueueSync, slowReads }: C
   };
 }
 
-/** Remedies of errors whose own remedy is a command. */
+/** Remedies that the pages show in place of an error's own remedy, which is a command. The keys are error codes. */
 const PAGE_REMEDIES: Readonly<Record<string, { hint: string }>> = {
   unknown_alert: { hint: 'choose it on the page Alerts, with the state All' },
   unknown_period: { hint: 'choose the month on the page Months' },

@@ -9,7 +9,7 @@ import { Card, Field } from '../shell/parts.tsx';
 
 export interface LinkedAlert {
   record: AlertRecord;
-  /** The message about the alert as it is now. */
+  /** The message that a notification about the alert would contain now. */
   notification: AlertMoments['now']['notification'];
 }
 
@@ -89,7 +89,7 @@ function AcknowledgeForm({ fault }: { fault: string | null }) {
   );
 }
 
-/** The page of a link that acknowledges nothing: the reason, and what to do. */
+/** The page for a link that cannot acknowledge an alert: the reason, and what to do. */
 export function DeadLinkPage({ title, children }: { title: string; children: string }) {
   return (
     <Document title={title}>

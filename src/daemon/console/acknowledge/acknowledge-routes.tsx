@@ -18,7 +18,7 @@ import { AcknowledgePage, DeadLinkPage } from './acknowledge-page.tsx';
 
 export interface AcknowledgeOptions {
   connection: LedgerDb;
-  /** The key that signs the links; null if there is none, which makes all links invalid. */
+  /** The key that signs the links. Null if there is no key; all links are then invalid. */
   linkKey: string | null;
   acknowledge(request: AcknowledgeRequest): Promise<unknown>;
   clock: WallClock;
@@ -29,14 +29,15 @@ export interface AcknowledgeOptions {
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_ACKNOWLEDGE_BYTES = 4096;
-/** Limit of requests for each address. People of one company may share an address. */
+/** The maximum number of requests per minute from one IP address, which many people of a company may share. */
 const LINKS_PER_MINUTE = 120;
 
 type LinkParams = Record<'id' | 'episode' | 'channel' | 'signature', string>;
 
 /**
- * Serves the page behind the signed links in messages: one alert or a group, and a form. GET changes nothing, because mail
- * scanners follow links; POST acknowledges. A link works while its alert is open.
+ * Serves the page behind the signed links in messages. It shows one alert or a group of alerts, and a form that
+ * acknowledges them. GET changes nothing, because mail scanners follow links; POST acknowledges. A link is valid while
+ * one of its alerts is open.
  */
 export async function addAcknowledging(app: FastifyInstance, options: AcknowledgeOptions): Promise<void> {
   await app.register(serveLinks, options);
@@ -65,7 +66,7 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
   app.get(ACKNOWLEDGE_ROUTE, (request, reply) => {
     const open = linkedAlerts(request, options);
     if (open === null) return sendInvalid(reply);
-    // Somebody who has signed in gets the page with the chart and all actions.
+    // A visitor who has signed in is sent to the alert's own page, which has the chart and all actions.
     const [only] = open;
     if (request.session !== null && open.length === 1 && only !== undefined) {
       return reply.redirect(alertLink(only.alert.alert_id), 303);
@@ -94,7 +95,7 @@ const serveLinks: FastifyPluginAsync<AcknowledgeOptions> = async (app, options) 
   });
 };
 
-/** Returns the open alerts of a link; null if its signature is wrong. */
+/** Returns the open alerts that a link is for; null if its signature is wrong. */
 function linkedAlerts(request: FastifyRequest, { connection, linkKey }: AcknowledgeOptions): AlertRecord[] | null {
   const { id, episode, channel, signature } = request.params as LinkParams;
   const target = { id, episode: Number(episode), channel };

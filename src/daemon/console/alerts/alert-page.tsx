@@ -19,7 +19,7 @@ import type { AlertView } from './read-alert.ts';
 interface AlertPageProps {
   visit: Visit;
   view: AlertView;
-  /** The day that forms propose as the end of a silence or plan. */
+  /** The end date that the forms for a silence and a plan propose. */
   proposedEnd: string;
 }
 

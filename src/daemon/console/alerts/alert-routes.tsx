@@ -13,7 +13,7 @@ import { proposedEnd } from './list-routes.tsx';
 import { readAlert } from './read-alert.ts';
 import { readSilences, SilencesPage } from './silences-page.tsx';
 
-/** Serves the page of an alert with its forms, and the list of silences. */
+/** Serves the page of an alert with its forms, and the page that lists the silences. */
 export function addAlertPage(app: FastifyInstance, pages: ConsolePages): void {
   const { context, visitOf, scopeOf } = pages;
   app.get('/alerts/:id', (request, reply) => {

@@ -67,7 +67,7 @@ function pageLink({ page: _, sort, ...filters }: AlertFilters, page: number): st
   return linkTo('/alerts', { ...filters, sort, page: String(page) });
 }
 
-/** The address of the list with these filters. */
+/** Returns the address of the list of alerts with these filters. */
 export function listLink({ page, ...filters }: AlertFilters): string {
   return linkTo('/alerts', { ...filters, page: page === 1 ? '' : String(page) });
 }
@@ -121,7 +121,7 @@ function choicesOf(values: readonly string[]) {
   return values.map((value) => ({ value, label: `${value.charAt(0).toUpperCase()}${value.slice(1)}` }));
 }
 
-/** The form around the table, for visitors who may change alerts. */
+/** Wraps the table in a form for the selected alerts. Visitors who may not change alerts see the table only. */
 function Selection({
   visit,
   filters,
@@ -188,7 +188,7 @@ function AlertTable({
   );
 }
 
-/** The subject of an alert: its tenant, its workspace, or the failing part of the program. */
+/** Returns what an alert is about: its tenant, its workspace, or the part of the program that fails. */
 export function alertSubject({ tenant_id, tenant_name, workspace_id, cause }: ListedAlert): string {
   return tenant_name ?? tenant_id ?? workspace_id ?? cause ?? 'usage-ledger';
 }

@@ -64,7 +64,10 @@ export function proposedEnd(nowMs: number): string {
   return isoTime(nowMs + SILENCE_DAYS * DAY_MS).slice(0, 10);
 }
 
-/** Changes each selected alert. One that cannot be changed, such as one that has ended, does not stop the others. */
+/**
+ * Changes each selected alert. If one of them cannot be changed, for example because it has ended, the others still
+ * are.
+ */
 async function changeEach(
   { fields }: SentForm,
   change: (alertId: string) => Promise<unknown>,

@@ -19,19 +19,19 @@ export interface HistoryLine {
 export interface AlertView {
   record: AlertRecord;
   title: string;
-  /** Figures against the limit, causes and cost, in sentences. */
+  /** Sentences that compare the figures with the limit and explain the causes and the cost. */
   lines: readonly string[];
   facts: Fact[];
   evidence: Facts['evidence'];
-  /** Why nobody is notified now; null if somebody is. */
+  /** Why notifications about the alert are muted now; null if they are sent. */
   mutedBecause: string | null;
-  /** Null for an alert that is not about the days of a tenant. */
+  /** The daily usage of the tenant; null for an alert that is not about a tenant's daily usage. */
   chart: MonthChartData | null;
-  /** The latest first. */
+  /** The history of the alert, the latest line first. */
   history: HistoryLine[];
 }
 
-/** Reads everything that the page of an alert shows, with times in a zone. Throws `unknown_alert`. */
+/** Reads everything that the page of an alert shows. Times are in the zone `timezone`. Throws `unknown_alert`. */
 export function readAlert({ connection, context }: Scope, alertId: string, timezone: string): AlertView {
   const record = requireAlertRecord(connection, alertId);
   const moments = createAlertMoments(connection, timezone)(record.alert);
@@ -67,7 +67,8 @@ function chartOf(
     current: usage.days.current,
     previous: usage.days.previous,
     elapsed: projection === null ? Math.min(1, elapsedMs / lengthMs) : Number(projection.elapsed_fraction),
-    // The limit of a drop is not drawn: it counts at the end of the month, and a line would look like an upper limit.
+    // The limit of a drop is not drawn: it applies only at the end of the month, and a line would look like an upper
+    // limit.
     limit: rule === 'drop' || rule === 'withdrawn' ? null : threshold,
     forecast:
       projection === null
@@ -95,7 +96,7 @@ const CHANGE_TITLES: Readonly<Record<string, string>> = {
   expired: 'Closed: the month is over and settled',
 };
 
-/** Actors that are parts of the program, not persons. */
+/** The actors in the history that are parts of the program, not persons. The page does not show them. */
 const PROGRAM_ACTORS: readonly string[] = ['run', 'timer', 'reader'];
 
 function historyLines({ transitions, messages, feedback }: AlertRecord): HistoryLine[] {

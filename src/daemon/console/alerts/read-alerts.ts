@@ -7,7 +7,7 @@ import { pageNumber, textOf } from '../shell/query.ts';
 export const ALERTS_PER_PAGE = 50;
 export const ALERT_SORTS = ['severity', 'worth', 'newest'] as const;
 
-/** The filters of the list as its address has them. A value that is not a choice counts as not given. */
+/** The filters of the list, as read from the page's address. A value that the filter does not offer is ignored. */
 export interface AlertFilters {
   state: string | undefined;
   severity: string | undefined;
@@ -37,7 +37,7 @@ export function readAlertFilters(query: Readonly<Record<string, unknown>>): Aler
 
 export interface AlertList {
   alerts: readonly ListedAlert[];
-  /** The number of alerts before the first one. */
+  /** The number of alerts on earlier pages. */
   from: number;
   total: number;
 }
@@ -60,7 +60,10 @@ const ORDERS = {
   newest: (a: ListedAlert, b: ListedAlert) => descending(a.first_fired_at ?? '', b.first_fired_at ?? ''),
 };
 
-/** Alerts without a price come last. Currencies are not converted: the number counts. */
+/**
+ * Returns the money at stake, to sort by. Alerts without a price come last. Amounts in different currencies are
+ * compared as numbers, without conversion.
+ */
 function worthOf({ at_stake_money: money }: ListedAlert): bigint {
   return money?.amount_minor ?? -1n;
 }

@@ -12,23 +12,23 @@ export const LINES_PER_PAGE = 50;
 
 export interface LinesCardProps {
   visit: Visit;
-  /** The latest first. */
+  /** The manual lines that the page shows, the latest first. */
   lines: readonly ManualLineRow[];
-  /** The ledger has earlier lines than these. */
+  /** True if the ledger has lines that are earlier than these. */
   hasEarlier: boolean;
-  /** The first of them is the latest line of the ledger. */
+  /** True if the first of these lines is the latest line of the ledger. */
   isLatest: boolean;
-  /** The tenant and month of the form, if a link names them. */
+  /** The values with which the form to add a line is filled in, from the page's address. */
   preset: { workspace: string | undefined; tenant: string | undefined; period: string };
   workspaces: readonly { id: string; name: string }[];
 }
 
-/** Returns the name of the form that revokes a line. */
+/** Returns the name of the form that revokes this line. */
 export function revokeForm(lineId: bigint | number | string): string {
   return `revoke ${lineId}`;
 }
 
-/** The manual lines, the latest first, with forms that add and revoke. */
+/** The manual lines, the latest first, with forms that add a line and revoke one. */
 export function LinesCard({ visit, lines, hasEarlier, isLatest, preset, workspaces }: LinesCardProps) {
   const heads = [
     { label: 'Tenant' },
@@ -146,7 +146,7 @@ function AddForm({ visit, preset, workspaces }: Pick<LinesCardProps, 'visit' | '
   );
 }
 
-/** Says what adding a line has done. */
+/** Returns the sentence that confirms an added line. */
 export function addedText({
   tenant_id,
   period,

@@ -15,14 +15,14 @@ import { priceText } from './price-text.ts';
 
 export const RATES_FORM = 'rates';
 
-/** A card with its side. */
+/** A rate card and its side: the prices that tenants pay, or the provider's costs. */
 export interface ShownCard extends StoredCard {
   side: CardSide;
 }
 
 interface MoneyPageProps extends LinesCardProps {
   cards: readonly ShownCard[];
-  /** The configured cards differ from those in force. */
+  /** A note if the configured rate cards differ from the active ones; null if they are the same. */
   otherRates: string | null;
   margins: readonly MarginMonth[];
   budgets: readonly BudgetUse[];
@@ -204,7 +204,7 @@ function Budgets({ budgets }: { budgets: readonly BudgetUse[] }) {
   );
 }
 
-/** Formats what is used of a budget, and the budget. */
+/** Formats the used part of a budget and the whole budget. */
 function useText({ budget_minor, used_minor, currency, credits_used, budget_credits }: BudgetUse): [string, string] {
   if (budget_minor !== null && currency !== null) {
     const used = used_minor === null ? 'no price' : amountText(used_minor, currency);

@@ -90,7 +90,7 @@ export function addMoney(app: FastifyInstance, pages: ConsolePages): void {
   addRates(app, pages);
 }
 
-/** An uploaded file with cards, and what it would charge. */
+/** An uploaded file with rate cards, and what these cards would charge. */
 interface HeldCards {
   file: InputFile;
   read: ReadCards;
@@ -148,7 +148,7 @@ function uploadIdOf({ params }: FastifyRequest): string {
   return (params as { id: string }).id;
 }
 
-/** Returns the number of a line in an address; null if the text is none. */
+/** Parses the line id in an address; null if the text is not a line id. */
 function lineIdOf(text: string | undefined): bigint | null {
   return text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : null;
 }

@@ -1,7 +1,7 @@
 import type { Pricing, RateCard } from '../../../billing/rates/rate-card.ts';
 import { formatInteger } from '../../../reports/formats/columns.ts';
 
-/** Describes what a card charges: `0.01 per credit, 0.002 per request, at least 5.00`. */
+/** Describes what a rate card charges: `0.01 per credit, 0.002 per request, at least 5.00`. */
 export function priceText(card: RateCard): string {
   const { pricing, pricePerRequest, includedCredits, minimum, discountPercent } = card;
   const parts = [

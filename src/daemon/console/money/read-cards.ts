@@ -20,11 +20,11 @@ export type ApplyPreview =
   | { added: readonly string[]; retired: readonly string[]; months: RatesComparison['months'] }
   | { refused: string };
 
-/** The charges that the cards of a file would have made. */
+/** A comparison of what the cards of a file would have charged with what the active cards charge. */
 export interface ComparedRates {
   fileName: string;
   months: RatesComparison['months'];
-  /** The first tenants of the comparison. */
+  /** The first tenants of the comparison, at most MAX_SHOWN_TENANTS. `tenantCount` is the number of all. */
   tenants: RatesComparison['tenants'];
   tenantCount: number;
   unpriced: RatesComparison['unpriced'];
@@ -35,7 +35,7 @@ export interface ComparedRates {
 export interface ReadCards {
   cards: CardInput;
   compared: ComparedRates;
-  /** Identifies what applying the cards would change; empty if the caller may not apply them. */
+  /** A digest of the changes that applying the cards would make; empty if the caller may not apply them. */
   digest: string;
 }
 

@@ -17,7 +17,7 @@ interface ComparisonPageProps {
   comparison: Comparison;
   /** Hints about the file, such as misspelt tenants. */
   notes: readonly string[];
-  /** The address of the form that records the comparison. */
+  /** The path to which the form that records the comparison is sent. */
   recordPath: string;
 }
 
@@ -155,7 +155,7 @@ function Rows({ comparison: { rows, differing }, period }: { comparison: Compari
   );
 }
 
-/** Shows the ledger's figure above the one of the invoice. */
+/** Shows the ledger's figure above the invoice's figure. */
 function Sides<Value>({
   ledger,
   invoice,
@@ -173,10 +173,10 @@ function Sides<Value>({
   );
 }
 
-/** Between the ids of tenants that share a reference. */
+/** The text between the ids of tenants that share a reference. */
 const SHARED = ' + ';
 
-/** Links to the tenant; tenants that share a reference are searched by the first of them. */
+/** Links to the page of the tenant. For tenants that share a reference, links to a search for the first of them. */
 function ComparedTenant({ row, period }: { row: Comparison['rows'][number]; period: string }) {
   const { workspace_id: workspace, tenant_id: tenant, display_name, status } = row;
   const text = display_name ?? tenant;
@@ -225,7 +225,7 @@ function RecordCard({
   );
 }
 
-/** Says how a recorded comparison ended. */
+/** Returns the sentence that confirms a recorded comparison and states its result. */
 export function recordedText({ missing, extra, different }: Comparison['tenants']): string {
   const differing = missing + extra + different;
   return differing === 0

@@ -11,7 +11,9 @@ import { renderJson } from '../../../reports/formats/json.ts';
 
 type Reconciliation = z.output<typeof reconciliationSchema>;
 
-/** The reason why a tenant differs: its status, or the cause of a difference of figures. */
+/**
+ * The reason why a tenant differs: its status (`missing`, `extra`), or the cause of a difference between the figures.
+ */
 export type DifferenceKind = 'missing' | 'extra' | NonNullable<ReconciliationRow['cause']> | 'unexplained';
 
 interface CurrencySum {
@@ -39,13 +41,13 @@ export interface Comparison {
   state: Reconciliation['state'];
   tenants: Reconciliation['totals']['tenants'];
   amounts: { currency: string; ledger: string; invoice: string; difference: string }[];
-  /** The most tenants first. */
+  /** The groups of tenants that differ, the group with the most tenants first. */
   groups: DifferenceGroup[];
-  /** The largest differences first. */
+  /** The rows that differ, those with the largest differences first. */
   rows: DifferingRow[];
   /** The number of rows that differ; `rows` may have fewer. */
   differing: number;
-  /** Identifies the whole result: a comparison with another digest has other figures. */
+  /** A digest of the whole result: if it is different, the figures are different. */
   digest: string;
 }
 
@@ -63,7 +65,10 @@ export const readComparison: SlowRead<typeof invoicesInput, { comparison: Compar
   },
 };
 
-/** Sums the rows of a reconciliation by the reason of their difference, and keeps the largest differences. */
+/**
+ * Groups the rows of a reconciliation by the reason why they differ, adds up each group, and keeps the rows with the
+ * largest differences.
+ */
 function summarizeComparison(document: Reconciliation): Comparison {
   const { state, totals } = document;
   const differing = document.rows

@@ -9,7 +9,7 @@ const FORMAT_LABELS: Readonly<Record<(typeof FORMATS)[number], string>> = {
   parquet: 'Parquet',
 };
 
-/** The views of a month that people download. */
+/** The views that the card offers for download as files. */
 const VIEWS: readonly { view: string; label: string; about: string }[] = [
   { view: 'usage', label: 'Usage', about: 'credits and requests of each tenant' },
   { view: 'charges', label: 'Charges', about: 'the amount due from each tenant' },
@@ -21,13 +21,13 @@ const VIEWS: readonly { view: string; label: string; about: string }[] = [
 
 interface DownloadsCardProps {
   period: string;
-  /** A workspace has closed the month, so there is something to prove. */
+  /** True if at least one workspace has closed the month. Without a close, a bundle would prove nothing. */
   hasClosed: boolean;
-  /** The latest bundle since the daemon started; null if there is none. */
+  /** The latest bundle that was made since the daemon started; null if there is none. */
   bundle: MadeBundle | null;
 }
 
-/** Documents and files of a month. */
+/** The card with the documents and files of a month that can be downloaded. */
 export function DownloadsCard({ period, hasClosed, bundle }: DownloadsCardProps) {
   return (
     <Card title="Downloads">

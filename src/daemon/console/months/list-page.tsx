@@ -7,10 +7,10 @@ import type { Visit } from '../shell/visit.ts';
 
 interface MonthListProps {
   visit: Visit;
-  /** Latest first. The last month is only compared with and not listed. */
+  /** The months, the latest first. The last one is not listed: the month before it in this list is compared with it. */
   months: readonly MonthSummary[];
   openMonth: string;
-  /** The address of the earlier months; null if there are none. */
+  /** The address of the page with earlier months; null if there are none. */
   earlier: string | null;
 }
 
@@ -70,7 +70,7 @@ function MonthRow({
   month: MonthSummary;
   before: MonthSummary | undefined;
   hasMoney: boolean;
-  /** The currency of all months; null if there are several. */
+  /** The currency, if all months have the same one; null if there are several. */
   only: string | null;
   isOpen: boolean;
 }) {

@@ -23,7 +23,7 @@ interface MonthPageProps {
   workspaces: readonly Pick<WorkspaceConfig, 'id' | 'name'>[];
   recorded: readonly RecordedReconciliation[];
   bundle: MadeBundle | null;
-  /** The page of the workspaces, from 1. */
+  /** The number of the shown page of workspaces, from 1. */
   page: number;
 }
 
@@ -102,7 +102,7 @@ interface WorkspacesProps {
   page: number;
 }
 
-/** Workspaces that need somebody to act come first. */
+/** The order of the workspaces: those that need a person's action come first. */
 const STATE_ORDER: readonly MonthEndWorkspace['state'][] = ['blocked', 'ready', 'closed'];
 
 function Workspaces({ visit, plan, names, page }: WorkspacesProps) {

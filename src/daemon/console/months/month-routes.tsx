@@ -22,7 +22,7 @@ import { addArchives } from './zip-routes.ts';
 const MONTHS_PER_PAGE = 12;
 const SHOWN_REFUSALS = 3;
 
-/** Serves the list of months, and a month's end with its forms. */
+/** Serves the list of months, and the page of each month with the forms that close and reopen it. */
 export function addMonths(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, context } = pages;
   const bundles = addArchives(app, pages);

@@ -16,7 +16,7 @@ import { ComparisonPage, RECORD_FORM, recordedText } from './comparison-page.tsx
 import { periodOf } from './period-of.ts';
 import { RECONCILE_FORM, type RecordedReconciliation } from './reconcile-card.tsx';
 
-/** An invoice file, how to read it, and the result. */
+/** An uploaded invoice file, the options for reading it, and the result of the comparison. */
 interface ComparedFile {
   period: string;
   file: InputFile;
@@ -25,13 +25,16 @@ interface ComparedFile {
   notes: readonly string[];
 }
 
-/** The fields of the form that the operation takes as they are. */
+/** The fields of the form that are passed to the operation unchanged. */
 const TEXT_FIELDS = [
   ...(['preset', 'workspace', 'workspace_column', 'tenant_column', 'amount_column', 'credits_column'] as const),
   ...(['currency_column', 'invoice_column', 'currency', 'tolerance', 'sheet', 'decimal'] as const),
 ];
 
-/** Serves the comparison of a month with an uploaded invoice file: compare, look, record. */
+/**
+ * Serves the comparison of a month with an uploaded invoice file, in three steps: upload and compare, look at the
+ * result, record it.
+ */
 export function addReconciling(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, sessionClock = systemClock } = pages;
   const uploads = new HeldUploads<ComparedFile>(sessionClock);

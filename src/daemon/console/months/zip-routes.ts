@@ -10,10 +10,13 @@ import { ApiError } from '../../api/problem.ts';
 import type { ConsolePages } from '../console-pages.ts';
 import { periodOf } from './period-of.ts';
 
-/** Each holds a read transaction, which keeps the write-ahead log from shrinking. */
+/**
+ * The maximum number of archives that are made at once. Each of them holds a read transaction, which keeps SQLite's
+ * write-ahead log from shrinking.
+ */
 const MAX_ARCHIVES = 2;
 
-/** A bundle that was downloaded. Its digest must reach the auditor by another way than the file. */
+/** A bundle that somebody downloaded. Its digest must reach the auditor separately from the file. */
 export interface MadeBundle {
   digest: string;
   madeAtMs: number;

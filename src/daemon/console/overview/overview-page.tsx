@@ -22,7 +22,7 @@ export const FRESHNESS_STATES: Readonly<Record<WorkspaceState, { label: string; 
   not_configured: { label: 'not configured', tone: 'quiet' },
 };
 
-/** Something that a person should do, with the page on which to do it. */
+/** Something that a person should do, with a link to the page where they can do it. */
 interface Task {
   tone: Tone;
   kind: string;

@@ -27,11 +27,14 @@ export interface Overview {
   months: Awaited<ReturnType<typeof compareMonths.run>>;
   outbox: ReturnType<HealthProbe['outbox']>;
   outlets: ReturnType<Measurements['outlets']>;
-  /** Jobs by queue; null while Redis is not available. */
+  /** The number of jobs in each queue; null while Redis is not available. */
   queues: Awaited<ReturnType<HealthProbe['queueCounts']>> | null;
 }
 
-/** The history of slots, which later calls only bring up to date: reading it takes as long as all the rest. */
+/**
+ * The slot history of each context. It is kept because reading it takes as long as all the rest of the overview; later
+ * calls only add what is new.
+ */
 const slotHistories = new WeakMap<Context, ReturnType<typeof createSlotHistory>>();
 
 function slotHistoryOf(context: Context): ReturnType<typeof createSlotHistory> {
@@ -40,7 +43,7 @@ function slotHistoryOf(context: Context): ReturnType<typeof createSlotHistory> {
   return history;
 }
 
-/** Reads the state of each workspace; the daemon knows which of them wait in the queue. */
+/** Reads the state of each workspace. `probe` knows which workspaces are waiting in the queue. */
 export function readWorkspaces(context: Context, probe: HealthProbe): WorkspaceLine[] {
   const { config, clock } = context;
   const { connection } = context.reader();
@@ -63,7 +66,8 @@ export async function readOverview(
   const { rows, matching } = listAlerts.run(scope, {}, { after: null, limit: SHOWN_ALERTS });
   const alerts: SummarizedAlert[] = [];
   for (const alert of rows) if (alerts.push(alert) === SHOWN_ALERTS) break;
-  // With many workspaces and alerts, each of these steps takes as long as other requests may wait.
+  // With many workspaces and alerts, each of these steps takes about as long as other requests may have to wait, so
+  // other requests are answered between the steps.
   await nextTurn();
   const workspaces = sortWorstFirst(readWorkspaces(scope.context, probe));
   await nextTurn();

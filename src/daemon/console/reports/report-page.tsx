@@ -8,7 +8,7 @@ import { Layout } from '../shell/layout.tsx';
 import { Card } from '../shell/parts.tsx';
 import type { Visit } from '../shell/visit.ts';
 
-/** A report with the bar of the console around it, which is left out on paper. */
+/** A report below the console's navigation bar. The bar is not printed. */
 export function ReportPage({ visit, report, links }: { visit: Visit; report: Report; links: PageLinks }) {
   const { workspaceId, period } = report.data;
   const isTenant = report.kind === 'tenant';
@@ -34,7 +34,7 @@ export function ReportPage({ visit, report, links }: { visit: Visit; report: Rep
   );
 }
 
-/** Asks for the workspace of a report. */
+/** The page that asks which workspace a report is for. */
 export function ReportChoicePage({
   visit,
   workspaces,

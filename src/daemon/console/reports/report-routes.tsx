@@ -12,8 +12,8 @@ import { ReportChoicePage, ReportPage } from './report-page.tsx';
 const REPORT_RETRY_SECONDS = 5;
 
 /**
- * Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`: a month to read on paper. `workspace`
- * is optional if only one is configured.
+ * Serves `/report?workspace=&period=` and `/report/tenant?workspace=&tenant=&period=`: reports on a month that can be
+ * printed. `workspace` is optional if only one is configured.
  */
 export function addReports(app: FastifyInstance, pages: ConsolePages): void {
   const { context, reports, visitOf } = pages;

@@ -20,12 +20,12 @@ const STATUS_TONES: Readonly<Record<string, Tone>> = {
   unstable: 'odd',
 };
 
-/** Returns the tone of the status of a run. */
+/** Returns the tone (colour) in which a run's status is shown. */
 export function statusTone(status: string): Tone {
   return STATUS_TONES[status] ?? 'odd';
 }
 
-/** Formats how long a run or a walk took; null while it is running. */
+/** Formats how long a run, or one walk through the listing, took; null while it is in progress. */
 export function tookText(startedAt: string, finishedAt: string | null): string | null {
   if (finishedAt === null) return null;
   const tookMs = Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt));
@@ -108,7 +108,7 @@ function monthsText(from: string | null, to: string | null): string | undefined 
   return to === null || to === from ? monthName(from) : `${monthName(from)} to ${monthName(to)}`;
 }
 
-/** Each complete reading with its certificate. */
+/** The table of the walks that read the whole listing, each with its certificate. */
 function RunWalks({ walks }: { walks: readonly Walk[] }) {
   const heads = [
     { label: 'Reading' },

@@ -25,7 +25,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   cancelled: 'Nothing to do: the run was cancelled.',
 };
 
-/** Returns what to do about an error code of a run. */
+/** Returns the remedy for a run that failed with this error code. */
 export function runRemedy(code: string): string {
   return REMEDIES[code] ?? DOCTOR_COMMAND;
 }

@@ -23,7 +23,7 @@ import { RunPage, statusTone, tookText } from './run-page.tsx';
 
 const RUNS_PER_PAGE = 50;
 
-/** Serves the runs, the latest first, and each run. */
+/** Serves the list of runs, the latest first, and the page of each run. */
 export function addRuns(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, context, probe } = pages;
   app.post('/runs/sync', { config: { access: 'form', role: 'operate' } }, (request, reply) => {

@@ -12,8 +12,8 @@ export interface Asset {
 export const ASSETS_PATH = '/console';
 
 /**
- * Reads a file that the build copies to `dist`. Its address contains a digest of the text, so a browser may keep it for
- * ever and still sees the file of a newer version.
+ * Reads a file that the build copies to `dist`. Its address contains a digest of its text: a browser may cache it for
+ * ever, because a newer version has another address.
  */
 function readAsset(name: string, type: string): Asset {
   const text = readFileSync(packageFile('dist', name), 'utf8');
@@ -23,7 +23,7 @@ function readAsset(name: string, type: string): Asset {
 
 let known: { style: Asset; script: Asset } | null = null;
 
-/** Returns the style sheet and the script of the pages, read once. */
+/** Returns the style sheet and the script of the pages. The files are read on first use only. */
 export function consoleAssets(): { style: Asset; script: Asset } {
   known ??= {
     style: readAsset('console.css', 'text/css; charset=utf-8'),

@@ -12,7 +12,7 @@ import { returnPath } from '../sign-in/return-path.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { faultText, fieldLabel } from './fault-text.ts';
 
-/** A change that a form can ask for. */
+/** A change that a form can make. */
 export interface FormChange<Input extends z.ZodObject, Output> {
   name: string;
   role: Role;
@@ -26,17 +26,17 @@ export interface SentForm {
   fields: URLSearchParams;
   /** The uploaded file; null if the form has none. */
   file: InputFile | null;
-  /** Runs a change with these fields as input. Throws `forbidden` if the role does not allow it. */
+  /** Runs a change with `input`. Throws `forbidden` if the person's role does not allow it. */
   run<Input extends z.ZodObject, Output>(
     operation: FormChange<Input, Output>,
     input: Readonly<Record<string, unknown>>,
   ): Promise<ChangeResult<Output>>;
-  /** Reads a document with these fields as input. Throws `forbidden` if the role does not allow it. */
+  /** Reads a document with `input`. Throws `forbidden` if the person's role does not allow it. */
   read<Input extends z.ZodObject, Output extends object>(
     operation: SlowRead<Input, Output>,
     input: Readonly<Record<string, unknown>>,
   ): Promise<Output>;
-  /** Throws `forbidden` if the role is too small; for work that is no operation. */
+  /** Throws `forbidden` if the person's role does not allow the work. Used for work that is not an operation. */
   requireRole(work: { name: string; role: Role }): void;
 }
 
@@ -44,27 +44,27 @@ interface FormRoute {
   request: FastifyRequest;
   reply: FastifyReply;
   pages: ConsolePages;
-  /** The name of the form on its page, which shows the fault if the form is refused. */
+  /** The name of the form on its page. A refused form is shown again with its fault. */
   form: string;
   /** The path of the page to show afterwards. */
   back: string;
 }
 
-/** The result of a form: a sentence for the next page, or the address of the page that shows it. */
+/** The result of a form: a sentence that the next page shows, or the address of a page that shows the result. */
 type FormResult = string | { next: string };
 
-/** Field that says which page to show afterwards, for forms that several pages or views have. */
+/** The field with the path of the page to show afterwards. It is used by forms that are on several pages. */
 export const BACK_FIELD = 'back';
 
-/** Returns the path in the field `back`; `otherwise` without one. */
+/** Returns the path in the field `back`; if the form has no such field, returns `otherwise`. */
 export function backPath(request: Pick<FastifyRequest, 'body'>, otherwise: string): string {
   const wanted = fieldsOf(request).get(BACK_FIELD);
   return wanted === null ? otherwise : returnPath(wanted);
 }
 
 /**
- * Handles a form: checks where it comes from, changes something, and shows the page again with a sentence, or another page
- * with the result. A refused form is shown again with its fields and the fault.
+ * Handles a form. Checks that a page of this server sent it, and makes the change. Then shows the page at `back` with
+ * the resulting sentence, or another page with the result. A refused form is shown again with its fields and the fault.
  */
 export async function answerForm(
   { request, reply, pages, form, back }: FormRoute,
@@ -107,7 +107,7 @@ function isForbidden(error: AppError): boolean {
   return error instanceof ApiError && error.status === 403;
 }
 
-/** Parses the fields as the operation's input. Empty fields are missing ones. */
+/** Parses the fields as the operation's input. An empty field counts as missing. */
 function parsedInput<Input extends z.ZodObject>(
   schema: Input,
   fields: Readonly<Record<string, unknown>>,

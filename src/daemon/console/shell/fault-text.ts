@@ -1,19 +1,19 @@
 import { InputError, summarizeError } from '../../../core/errors.ts';
 
-/** Returns an error as a sentence, and what to do as another. */
+/** Formats an error as two sentences: what failed, and what to do. */
 export function faultText(error: unknown): string {
   const { message, hint } = error instanceof InputError ? error.wordsFor(fieldLabel) : summarizeError(error);
   return hint === undefined ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
 }
 
-/** Returns the words of a field of an operation, as the labels of forms have them. */
+/** Returns an operation's field name as the labels of forms show it: `external_ref` is `external ref`. */
 export function fieldLabel(field: string): string {
   return field.replaceAll('_', ' ');
 }
 
 /**
- * Makes a sentence of a message: a capital letter first and a full stop at its end. A first word that is an id or the name
- * of a file stays as it is.
+ * Makes a sentence of a message: it begins with a capital letter and ends with a full stop. If the first word is an id
+ * or a file name, it is not changed.
  */
 export function sentence(text: string): string {
   const first = /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;

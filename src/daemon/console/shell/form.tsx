@@ -6,22 +6,22 @@ import type { Visit } from './visit.ts';
 
 export const FORM_TOKEN_FIELD = 'form_token';
 export const PERSON_FIELD = 'person';
-/** The field of the file in forms that upload one. */
+/** The name of the field with the file, in forms that upload one. */
 export const FILE_FIELD = 'file';
 export const MAX_NOTE_CHARACTERS = 500;
 
-/** The token of the session, which every form carries. */
+/** The hidden field with the session's form token, which every form sends. */
 export function FormToken({ session }: { session: Session }) {
   return <input type="hidden" name={FORM_TOKEN_FIELD} value={session.formToken} />;
 }
 
-/** Asks for the person's name until it is known: changes are recorded under it. */
+/** Asks for the person's name if it is not known yet. Changes are recorded under this name. */
 export function PersonField({ session }: { session: Session }) {
   if (session.person !== null) return null;
   return <Field name={PERSON_FIELD} label="Your name" required maxLength={MAX_NAME_CHARACTERS} autocomplete="name" />;
 }
 
-/** Asks for a file, which the form uploads. */
+/** The field in which a person chooses the file to upload. */
 export function FileField({ label, accept }: { label: string; accept: string }) {
   return (
     <label>
@@ -31,7 +31,7 @@ export function FileField({ label, accept }: { label: string; accept: string }) 
   );
 }
 
-/** The fault of a form that was refused; nothing for the other forms of the page. */
+/** Shows why this form was refused. Shows nothing if another form of the page, or none, was refused. */
 export function FormFault({ visit: { draft }, form }: { visit: Visit; form: string }) {
   if (draft?.form !== form) return null;
   return (
@@ -41,7 +41,7 @@ export function FormFault({ visit: { draft }, form }: { visit: Visit; form: stri
   );
 }
 
-/** Returns the value that a refused form had in a field. */
+/** Returns the value that a field had in the refused form; undefined if this form was not refused. */
 export function draftValue({ draft }: Visit, form: string, field: string): string | undefined {
   return draft?.form === form ? (draft.fields.get(field) ?? undefined) : undefined;
 }
@@ -52,20 +52,20 @@ interface ChangeFormProps {
   form: string;
   action: string;
   submit: string;
-  /** The accessible name of the button, if its text alone does not say what it is about. */
+  /** The accessible name of the button, if its text does not say what it acts on. */
   submitName?: string;
   /** True for the most important button of a page. */
   main?: boolean;
-  /** The form uploads a file. */
+  /** True if the form uploads a file. */
   upload?: boolean;
-  /** The fields stand beside each other where there is room. */
+  /** True if the fields are next to each other on wide screens. */
   wide?: boolean;
-  /** The form changes nothing, so it needs no name. */
+  /** True if the form changes nothing, so that the person's name is not needed. */
   anonymous?: boolean;
   children: ComponentChildren;
 }
 
-/** A form with its token, its fault, its fields and its button. Visitors without a session see none. */
+/** A form with its token, its fault, its fields and its button. Visitors without a session do not see it. */
 export function ChangeForm({
   visit,
   form,

@@ -15,7 +15,7 @@ export function dayName(iso: string): string {
   return `${Number(day)} ${(MONTH_NAMES[Number(month) - 1] ?? month).slice(0, 3)} ${year}`;
 }
 
-/** Formats a time to the minute, as the clock of a zone shows it: `28 Nov 2026, 11:40`. */
+/** Formats a time to the minute, in a time zone: `28 Nov 2026, 11:40`. */
 export function minuteName(iso: string, timezone: string): string {
   const local = isoTime(wallClockMs(Date.parse(iso), timezone));
   return `${dayName(local)}, ${local.slice(11, 16)}`;
@@ -36,7 +36,7 @@ export function signedMoney({ amount, currency }: { amount: string; currency: st
   return `${signedDecimal(amount)} ${currency}`;
 }
 
-/** Formats the change from `before` to `now` in percent: `+12%`; null without a base. */
+/** Formats the change from `before` to `now` in percent: `+12%`; null if `before` is 0. */
 export function changeText(now: bigint, before: bigint): string | null {
   if (before === 0n) return null;
   const size = before < 0n ? -before : before;
@@ -59,7 +59,7 @@ export function compactNumber(value: number): string {
   return `${Number(scaled.toFixed(Math.abs(scaled) < 10 && unit !== '' ? 1 : 0))}${unit}`;
 }
 
-/** Builds a path with parameters; those without a value are left out. */
+/** Builds a path with query parameters. Parameters without a value are left out. */
 export function linkTo(path: string, parameters: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(parameters).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '');
   const query = new URLSearchParams(given).toString();

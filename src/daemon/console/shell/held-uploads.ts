@@ -3,9 +3,9 @@ import { MINUTE_MS } from '../../../core/durations.ts';
 import { randomId } from '../../../core/randomness.ts';
 import type { Session } from '../sign-in/sessions.ts';
 
-/** Uploads of one session. The oldest is dropped for a further one. */
+/** The maximum number of uploads of one session. A further upload replaces the oldest. */
 const MAX_OF_SESSION = 3;
-/** Bytes of all uploads. The oldest are dropped to make room. */
+/** The maximum size of all uploads together, in bytes. The oldest are dropped when a new upload would exceed it. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 const MAX_AGE_MS = 30 * MINUTE_MS;
 
@@ -17,20 +17,20 @@ interface Held<Value> {
 }
 
 /**
- * Uploaded files with what was found in them, between the page that shows it and the form that records it: a form cannot
- * carry a file again. They are kept in memory, so nothing of them is left after a restart. Only the session that uploaded
- * a file can read it.
+ * Uploaded files and the results of reading them. An upload is held from the page that shows the result to the form
+ * that records it, because that form cannot send the file again. Uploads are only in memory, so a restart loses them.
+ * Only the session that uploaded a file can read it.
  */
 export class HeldUploads<Value> {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** The oldest first. */
+  /** The uploads by id, the oldest first. */
   readonly #held = new Map<string, Held<Value>>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
   }
 
-  /** Holds an upload and returns its id. `bytes` is the size of its file. */
+  /** Stores an upload and returns its id. `bytes` is the size of the file. */
   hold(session: Session, value: Value, bytes: number): string {
     this.#dropOld();
     const own = [...this.#held].filter(([, held]) => held.session === session);
@@ -47,14 +47,14 @@ export class HeldUploads<Value> {
     return id;
   }
 
-  /** Returns an upload of the session; null if there is none, or no longer. */
+  /** Returns an upload of this session; null if it does not exist or was dropped. */
   find(session: Session | null, id: string): Value | null {
     this.#dropOld();
     const held = this.#held.get(id);
     return held === undefined || held.session !== session ? null : held.value;
   }
 
-  /** Replaces what was found in a file that is still held. */
+  /** Replaces the stored result of an upload. Does nothing if the upload was dropped. */
   update(id: string, value: Value): void {
     const held = this.#held.get(id);
     if (held !== undefined) held.value = value;

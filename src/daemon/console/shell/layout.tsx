@@ -17,7 +17,9 @@ const PLACES: readonly { place: Place; label: string; path: string }[] = [
   { place: 'system', label: 'System', path: '/system' },
 ];
 
-/** The document around a page. `refreshSeconds` makes the script fetch the content again. */
+/**
+ * The HTML document around a page. If `refreshSeconds` is set, the script fetches the content again at this interval.
+ */
 export function Document({
   title,
   refreshSeconds,
@@ -43,7 +45,7 @@ export function Document({
   );
 }
 
-/** A page for a visitor: the bar, a notice about the form sent before, and the content. */
+/** A page for a visitor: the navigation bar, a notice about the form that was sent before, and the content. */
 export function Layout({
   visit,
   place,
@@ -102,7 +104,7 @@ export function Layout({
 function SignedIn({ visit: { session, caller } }: { visit: Visit }) {
   if (session === null) return <div class="who">{caller.name}</div>;
   const who = `${session.person ?? caller.name} (${caller.role})`;
-  // The proxy would sign the person in again at once.
+  // There is no sign-out button: the proxy would sign the person in again at once.
   if (session.method === 'proxy') return <div class="who">{who}</div>;
   return (
     <form class="who" method="post" action="/sign-out">

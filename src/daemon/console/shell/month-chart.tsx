@@ -1,23 +1,28 @@
 import { formatInteger } from '../../../reports/formats/columns.ts';
 import { compactNumber } from './formats.ts';
 
-/** One month against another: credits by the end of each day since the month began. */
+/**
+ * The data of a chart that compares a month with another one. The values are the credits used since the month began, at
+ * the end of each day.
+ */
 export interface MonthChartData {
   /** The number of days of the month. */
   days: number;
   /** The names of the series `current` and `previous`. */
   currentName: string;
   previousName: string;
-  /** Credits by the end of each day; null for a day without a reading. The last one may be in the middle of its day. */
+  /**
+   * The credits used by the end of each day; null for a day without a reading. The last reading may be during its day.
+   */
   current: readonly (bigint | null)[];
   previous: readonly (bigint | null)[];
   /** The share of the month that has passed at the last reading; 1 once it is over. */
   elapsed: number;
-  /** The value at which the alert fires; null if there is none. */
+  /** The number of credits at which the alert fires; null if the chart shows no limit. */
   limit: bigint | null;
-  /** The forecast for the end of the month; null for a month that is over. */
+  /** The forecast of the credits at the end of the month; null for a month that is over. */
   forecast: { likely: bigint; low: bigint | null; high: bigint | null } | null;
-  /** Moments at which somebody was notified, as days since the month began. */
+  /** Times at which somebody was notified, in days since the month began. */
   marks: readonly { day: number; label: string }[];
 }
 
@@ -35,7 +40,7 @@ interface Point {
   value: number;
 }
 
-/** Draws both months from their first day on, with the limit, the forecast and the notifications. */
+/** Draws both months, each from its first day, with the limit, the forecast and the notifications. */
 export function MonthChart({ data, label }: { data: MonthChartData; label: string }) {
   const current = pointsOf(data.current, data.elapsed * data.days);
   const previous = untilDay(pointsOf(data.previous, null), data.days);
@@ -87,7 +92,10 @@ export function MonthChart({ data, label }: { data: MonthChartData; label: strin
   );
 }
 
-/** A low limit is crossed on the left, where its label would be struck through. */
+/**
+ * Returns the position of the limit's label. The line of usage crosses a low limit on the left, where it would run
+ * through the label.
+ */
 function limitPlace(isLow: boolean): { x: number; 'text-anchor': 'start' | 'end' } {
   return isLow ? { x: WIDTH - RIGHT - 6, 'text-anchor': 'end' } : { x: LEFT + 6, 'text-anchor': 'start' };
 }
@@ -115,7 +123,7 @@ function Forecast({
   );
 }
 
-/** Names the lines of the chart, each with a sample. */
+/** The legend of the chart: the name of each line, with a sample of it. */
 export function MonthLegend({ data }: { data: MonthChartData }) {
   const { currentName, previousName, previous, limit, forecast, marks } = data;
   const entries: [name: string, sample: 'now' | 'before' | 'limit' | 'likely' | 'mark'][] = [[currentName, 'now']];
@@ -141,7 +149,10 @@ export function MonthLegend({ data }: { data: MonthChartData }) {
   );
 }
 
-/** Returns the known days as points. `lastDay` is the moment of the last reading; null: the end of its day. */
+/**
+ * Returns a point for each day with a reading. `lastDay` is the time of the last reading, in days since the month
+ * began; null: the end of its day.
+ */
 function pointsOf(days: readonly (bigint | null)[], lastDay: number | null): Point[] {
   const points: Point[] = days.length === 0 ? [] : [{ day: 0, value: 0 }];
   for (const [index, credits] of days.entries()) {
@@ -152,7 +163,7 @@ function pointsOf(days: readonly (bigint | null)[], lastDay: number | null): Poi
   return points;
 }
 
-/** Cuts the line of a longer month at the last day of the chart. */
+/** Cuts off the line of the other month at the last day of the chart, if that month is longer. */
 function untilDay(points: readonly Point[], day: number): Point[] {
   const inside = points.filter((point) => point.day <= day);
   return inside.length === points.length ? inside : [...inside, { day, value: chartValueAt(points, day) }];
@@ -165,7 +176,7 @@ function chartValueAt(points: readonly Point[], day: number): number {
   return before.value + ((after.value - before.value) * (day - before.day)) / (after.day - before.day);
 }
 
-/** Returns a distance of grid lines that reads well: 1, 2 or 5 times a power of ten. */
+/** Returns a round distance between grid lines: 1, 2 or 5 times a power of ten. */
 function niceStep(span: number): number {
   const size = 10 ** Math.floor(Math.log10(span / GRID_LINES));
   const times = [1, 2, 5, 10].find((each) => each * size * GRID_LINES >= span) ?? 10;

@@ -11,7 +11,7 @@ export function SeverityBadge({ severity }: { severity: Severity }) {
   return <Badge tone={severity === 'critical' ? 'bad' : 'odd'}>{severity}</Badge>;
 }
 
-/** Shows a time to the minute in the zone of the page. */
+/** Shows a time to the minute, in the page's time zone. */
 export function Time({ at }: { at: string | null }) {
   const timezone = usePageZone();
   if (at === null) return <span class="quiet">never</span>;
@@ -22,7 +22,7 @@ export function Time({ at }: { at: string | null }) {
   );
 }
 
-/** Shows how long ago something was. */
+/** Shows how long ago something happened. */
 export function Ago({ at, nowMs }: { at: string | null; nowMs: number }) {
   if (at === null) return <span class="quiet">never</span>;
   return (
@@ -34,13 +34,13 @@ export function Ago({ at, nowMs }: { at: string | null; nowMs: number }) {
 
 export interface Head {
   label: string;
-  /** The column has numbers. */
+  /** True if the column has numbers. */
   number?: boolean;
-  /** The column is left out on narrow screens. */
+  /** True if the column is left out on narrow screens. */
   wide?: boolean;
   /** The address that sorts by the column; absent for a column that cannot be sorted. */
   sortLink?: string | undefined;
-  /** The rows are sorted by the column. */
+  /** True if the rows are sorted by this column. */
   sorted?: boolean;
 }
 
@@ -48,9 +48,11 @@ interface TableProps {
   /** Names the table for screen readers. */
   label: string;
   heads: readonly Head[];
-  /** The name of the rows, such as `alerts`. If set, each row begins with a box that selects it. */
+  /** What the rows are, such as `alerts`. If set, each row begins with a checkbox that selects it. */
   pick?: string;
-  /** On narrow screens, the cells of a row are below each other. `data-label` names a cell there. */
+  /**
+   * True if the cells of a row are below each other on narrow screens. The attribute `data-label` then names each cell.
+   */
   stacked?: boolean;
   children: ComponentChildren;
 }
@@ -130,7 +132,7 @@ export interface Choice {
   label: string;
 }
 
-/** A choice with a label above it. The empty value stands for all. */
+/** A drop-down list with a label above it. The empty value means all. */
 export function Select({
   name,
   label,
@@ -167,7 +169,7 @@ export function Field({
   name: string;
   label: string;
   value?: string | undefined;
-  /** The field takes the room of two among filters. */
+  /** True if the field is twice as wide as other filters. */
   long?: boolean;
   type?: string;
   required?: boolean;

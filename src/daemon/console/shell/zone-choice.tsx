@@ -6,7 +6,10 @@ import type { Visit } from './visit.ts';
 export const ZONE_FIELD = 'zone';
 export const ZONE_PATH = '/time-zone';
 
-/** Says which zone the times are in, and offers others: the configured one, UTC and, with the script, the browser's. */
+/**
+ * Shows which time zone the times are in, and offers other zones: the configured one, UTC and, if the script runs, the
+ * browser's.
+ */
 export function ZoneChoice({ visit: { session, timezone, configuredZone, path } }: { visit: Visit }) {
   const text = 'Months and days of usage are in UTC.';
   if (session === null) {

@@ -8,10 +8,12 @@ import { ZONE_FIELD, ZONE_PATH } from './zone-choice.tsx';
 
 const ZONE_COOKIE = 'usage_ledger_zone';
 const YEAR_SECONDS = 31_536_000;
-/** IANA names have at most a few dozen characters. */
+/**
+ * Finds the cookie with the chosen zone. Its length is limited because IANA names have at most a few dozen characters.
+ */
 const COOKIE = new RegExp(`(?:^|; *)${ZONE_COOKIE}=([\\w+%-]{1,100})(?:;|$)`);
 
-/** Returns the zone that the browser has chosen; `configured` without a choice. */
+/** Returns the time zone that the visitor has chosen in this browser; `configured` if none was chosen. */
 export function zoneOf({ headers }: Pick<FastifyRequest, 'headers'>, configured: string): string {
   const [, chosen = ''] = COOKIE.exec(headers.cookie ?? '') ?? [];
   const zone = chosen.replaceAll(/%2F/gi, '/');
@@ -20,13 +22,16 @@ export function zoneOf({ headers }: Pick<FastifyRequest, 'headers'>, configured:
 
 let known: ReadonlySet<string> | null = null;
 
-/** Compares with the list of names: in other spellings, each zone would be kept many times. */
+/**
+ * Reports whether this is a listed zone in the listed spelling. Other spellings are refused because each of them would
+ * be cached as a zone of its own.
+ */
 function isKnownZone(zone: string): boolean {
   known ??= new Set([UTC, ...Intl.supportedValuesOf('timeZone')]);
   return known.has(zone);
 }
 
-/** Serves the form that chooses the zone. The choice stays in the browser. */
+/** Serves the form that chooses the time zone. The choice is stored in a cookie of the browser only. */
 export function addZoneChoice(app: FastifyInstance, { publicUrl }: { publicUrl: () => string | null }): void {
   app.post(ZONE_PATH, { config: { access: 'form', role: 'read' } }, (request, reply) => {
     requireForm(request, publicUrl());

@@ -6,14 +6,14 @@ import { readUpload, UPLOAD_LIMITS } from '../../api/read-upload.ts';
 import { FILE_FIELD, FORM_TOKEN_FIELD, PERSON_FIELD } from '../shell/form.tsx';
 import { isFormToken, type Session } from './sessions.ts';
 
-/** The fields of a form, as the browser sent them. */
+/** Returns the fields of a form as the browser sent them; empty if the request has no form. */
 export function fieldsOf({ body }: Pick<FastifyRequest, 'body'>): URLSearchParams {
   return body instanceof URLSearchParams ? body : new URLSearchParams();
 }
 
 /**
- * Throws unless a form comes from a page of this server: browsers send the origin of the page, or at least whether it is
- * the same one. `publicUrl` is the address behind a proxy that changes the host.
+ * Throws unless a page of this server sent the form. Browsers send the origin of the page, or at least whether it is
+ * the same as that of the address. `publicUrl` is the console's address behind a proxy that changes the host.
  */
 export function requireSameOrigin({ headers }: Pick<FastifyRequest, 'headers'>, publicUrl: string | null): void {
   const { origin, host } = headers;
@@ -30,8 +30,8 @@ export function requireSameOrigin({ headers }: Pick<FastifyRequest, 'headers'>, 
 const MIB = 1024 * 1024;
 
 /**
- * Reads a form with a file and returns the file; null if the form has none, or nothing was chosen. A form of another site or
- * of nobody is refused before its file is read.
+ * Reads a form with a file and returns the file; null if the request has no such form, or no file was chosen. A form
+ * that another site or a visitor without a session sent is refused before its file is read.
  */
 export async function readForm(request: FastifyRequest, publicUrl: string | null): Promise<InputFile | null> {
   if (!request.isMultipart()) return null;
@@ -55,7 +55,10 @@ function tooLarge(): ApiError {
   });
 }
 
-/** Returns the session of a form that a page of this server has sent. Remembers the person's name if the form has it. */
+/**
+ * Checks that a page of this server sent the form, and returns its session. If the form has the person's name, the
+ * session keeps it.
+ */
 export function requireForm(
   request: Pick<FastifyRequest, 'headers' | 'body' | 'session'>,
   publicUrl: string | null,
@@ -76,7 +79,7 @@ function expiredForm(): ApiError {
   });
 }
 
-/** Returns the name that somebody has entered, cut to its maximum length; null without one. */
+/** Returns the name that the person entered, cut to the maximum length; null if none was entered. */
 export function personOf(fields: URLSearchParams): string | null {
   return personName(fields.get(PERSON_FIELD) ?? '');
 }

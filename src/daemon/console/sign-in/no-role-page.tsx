@@ -1,6 +1,9 @@
 import { Document } from '../shell/layout.tsx';
 
-/** The page for somebody who has signed in, but whose groups give no role here. `setting` is the list of groups. */
+/**
+ * The page for a person who has signed in, but whose groups give them no role. `setting` is the setting that lists the
+ * groups of each role.
+ */
 export function NoRolePage({ person, setting }: { person: string; setting: string }) {
   return (
     <Document title="No access">

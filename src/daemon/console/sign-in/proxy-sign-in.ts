@@ -7,11 +7,11 @@ import type { Role } from '../../../core/text/roles.ts';
 import { roleOfGroups } from './role-of-groups.ts';
 import type { Session, SignIn } from './sessions.ts';
 
-/** Somebody whom the proxy has signed in. */
+/** A person whom the proxy has signed in. */
 export interface ProxyPerson {
   person: string;
   groups: readonly string[];
-  /** Null: none of the groups gives a role. */
+  /** The role that the person's groups give; null if none of them gives one. */
   role: Role | null;
 }
 
@@ -20,7 +20,10 @@ const MAX_GROUPS = 1000;
 
 type Sender = Pick<FastifyRequest, 'raw' | 'ip'>;
 
-/** Reads who a trusted proxy says has signed in. Headers from other addresses are ignored, and reported in the log once. */
+/**
+ * Reads from the headers of a trusted proxy who has signed in. Such headers from other addresses are ignored, and the
+ * log reports this once.
+ */
 export class ProxySignIn {
   readonly #settings: () => ProxySignInConfig | null;
   readonly #logger: Pick<Logger, 'warn'>;
@@ -31,7 +34,10 @@ export class ProxySignIn {
     this.#logger = logger;
   }
 
-  /** Returns the person in the headers; null without one, from an address that is not the proxy's, and for a repeated header. */
+  /**
+   * Returns the person whom the headers name. Null if they name nobody, if the request is not from the proxy's address,
+   * or if a header is repeated.
+   */
   personOf({ raw, ip }: Sender): ProxyPerson | null {
     const settings = this.#settings();
     if (settings === null) return null;
@@ -48,7 +54,8 @@ export class ProxySignIn {
     }
     const groupLists = headerValues(raw.rawHeaders, groupsHeader);
     if (users.length > 1 || groupLists.length > 1) {
-      // A proxy that adds its header to one of the browser leaves open which of them counts.
+      // The proxy may have added its header to one that the browser sent. It is then unknown which of the two is the
+      // proxy's.
       this.#report('repeated', { ip, header: userHeader }, 'the proxy sent the header of a sign-in twice: ignored');
       return null;
     }
@@ -58,7 +65,9 @@ export class ProxySignIn {
     return { person, groups, role: roleOfGroups(groups, roles) };
   }
 
-  /** Returns the sign-in of a person with a role. It holds while a reload leaves the person that role. */
+  /**
+   * Returns the sign-in of a person with a role. It stays valid until a reload changes the role of the person's groups.
+   */
   signInOf({ person, groups }: ProxyPerson, role: Role): SignIn {
     const holds = (): boolean => {
       const settings = this.#settings();
@@ -74,18 +83,24 @@ export class ProxySignIn {
   }
 }
 
-/** Reports whether a session is that of the person whom the proxy names. */
+/** Reports whether a session belongs to the person whom the proxy names, with the same role. */
 export function isSessionOf({ method, caller }: Session, { person, role }: ProxyPerson): boolean {
   return method === 'proxy' && caller.name === person && caller.role === role;
 }
 
-/** Returns each value of a header as text. Node would join repeated ones, and decodes UTF-8 as Latin-1. */
+/**
+ * Returns each value of a header as text. Node's parsed headers cannot be used: Node joins repeated values, and decodes
+ * UTF-8 as Latin-1.
+ */
 function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const values = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
   return values.map((value) => Buffer.from(value, 'latin1').toString('utf8'));
 }
 
-/** Reports whether a request comes from the proxy itself. An IPv4 address that is mapped into IPv6 counts as IPv4. */
+/**
+ * Reports whether a request comes from an address of the proxy. An IPv4 address that is mapped into IPv6 counts as
+ * IPv4.
+ */
 function isTrusted(ip: string, { trustedAddresses }: ProxySignInConfig): boolean {
   if (!ipaddr.isValid(ip)) return false;
   const address = ipaddr.process(ip);
@@ -96,7 +111,7 @@ function isTrusted(ip: string, { trustedAddresses }: ProxySignInConfig): boolean
   });
 }
 
-/** Parses a network, or an address as the network of that address alone. */
+/** Parses a network such as `10.0.0.0/8`. A single address becomes a network that contains only this address. */
 function networkOf(text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   if (text.includes('/')) return ipaddr.parseCIDR(text);
   const address = ipaddr.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Returns the path to show after signing in: the path that was asked for, or `/`. Anything that a browser could read as
- * another site, such as `//host` or `/\host`, is not a path.
+ * Returns the path to show after signing in: the requested path, or `/` if that is not a path of this site. A text that
+ * a browser could read as another site, such as `//host` or `/\host`, is not accepted.
  */
 export function returnPath(wanted: string | undefined): string {
   if (wanted === undefined || !wanted.startsWith('/') || /[\\\p{Cc}]/u.test(wanted)) return '/';

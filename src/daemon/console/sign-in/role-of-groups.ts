@@ -1,10 +1,10 @@
 import type { GroupsByRole } from '../../../config/types.ts';
 import { ROLES, type Role } from '../../../core/text/roles.ts';
 
-/** Stands for everybody whom the provider or the proxy has signed in. */
+/** In the list of groups, this stands for everybody whom the provider or the proxy has signed in. */
 const EVERYBODY = '*';
 
-/** Returns the largest role that somebody has through their groups; null if none of them gives one. */
+/** Returns the highest role that a person's groups give; null if none of the groups gives a role. */
 export function roleOfGroups(groups: readonly string[], given: GroupsByRole): Role | null {
   const hasGroup = (group: string): boolean => group === EVERYBODY || groups.includes(group);
   return ROLES.findLast((role) => given[role].some(hasGroup)) ?? null;

@@ -4,7 +4,7 @@ import { HOUR_MS } from '../../../core/durations.ts';
 import { type Randomness, systemRandomness } from '../../../core/randomness.ts';
 import type { Caller } from '../../api/callers.ts';
 
-/** A sentence that the next page shows once, about the form that was sent before. */
+/** A sentence about the form that was sent before. The next page shows it once. */
 export interface Notice {
   kind: 'good' | 'bad';
   text: string;
@@ -18,22 +18,25 @@ export interface Draft {
   fault: string;
 }
 
-/** A sign-in that succeeded: who signed in, and how long it holds. */
+/** A sign-in that succeeded: who signed in, and whether the sign-in is still valid. */
 export interface SignIn {
   method: 'token' | 'oidc' | 'proxy';
   caller: Caller;
   /** The person's name; null if a form asks for it later. */
   person: string | null;
-  /** Reports whether the person would still get the same role. Asked with each request, so that a reload counts at once. */
+  /**
+   * Reports whether the person would still get the same role. Called for each request, so that a reload takes effect at
+   * once.
+   */
   holds(): boolean;
 }
 
 /** A browser that has signed in. */
 export interface Session {
   readonly method: SignIn['method'];
-  /** The owner and the role of the sign-in. */
+  /** The name and the role that the sign-in gives. */
   readonly caller: Caller;
-  /** The person's own name, which changes are recorded under; null until it is entered. */
+  /** The person's own name, under which changes are recorded; null until it is entered. */
   person: string | null;
   /** The token that each form of this session carries. */
   readonly formToken: string;
@@ -52,7 +55,7 @@ export interface SessionToken extends Caller {
 
 const SESSION_COOKIE = 'usage_ledger_session';
 const SESSION_HOURS = 12;
-/** The oldest session ends when more browsers than this are signed in. */
+/** The maximum number of sessions. A further sign-in ends the oldest session. */
 const MAX_SESSIONS = 1000;
 const ID_BYTES = 32;
 
@@ -60,7 +63,10 @@ const ID_BYTES = 32;
 export class Sessions {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #randomness: Pick<Randomness, 'bytes'>;
-  /** Sessions by the digest of their id, so that memory holds no id that a browser could send. */
+  /**
+   * The sessions by the digest of their id. The ids themselves are not kept, so nobody can take over a session by
+   * reading the memory.
+   */
   readonly #sessions = new Map<string, StoredSession>();
 
   constructor(clock: Pick<Clock, 'monotonic'>, randomness: Pick<Randomness, 'bytes'> = systemRandomness) {
@@ -68,7 +74,10 @@ export class Sessions {
     this.#randomness = randomness;
   }
 
-  /** Starts a session with a new id, and returns it with its `Set-Cookie` header. An id that the browser brought is never used. */
+  /**
+   * Starts a session with a new id. Returns the session and its `Set-Cookie` header. An id that the browser sent is
+   * never used.
+   */
   start(
     { method, caller, person, holds }: SignIn,
     { secure }: { secure: boolean },
@@ -89,7 +98,10 @@ export class Sessions {
     return { session, cookie: cookieOf(SESSION_COOKIE, id, { maxAgeSeconds: SESSION_HOURS * 3600, secure }) };
   }
 
-  /** Returns the session of a `Cookie` header; null without one, after 12 hours, and once its sign-in no longer holds. */
+  /**
+   * Returns the session that a `Cookie` header belongs to. Null if there is none, after 12 hours, and when its sign-in
+   * is no longer valid.
+   */
   find(cookieHeader: string | undefined): Session | null {
     const key = keyOf(cookieHeader);
     const session = key === null ? undefined : this.#sessions.get(key);
@@ -100,7 +112,7 @@ export class Sessions {
     return null;
   }
 
-  /** Ends the session of a `Cookie` header and returns the `Set-Cookie` header that removes the cookie. */
+  /** Ends the session that a `Cookie` header belongs to. Returns the `Set-Cookie` header that removes the cookie. */
   end(cookieHeader: string | undefined): string {
     const key = keyOf(cookieHeader);
     if (key !== null) this.#sessions.delete(key);
@@ -108,7 +120,7 @@ export class Sessions {
   }
 }
 
-/** Returns the sign-in with a token. It holds until the token is removed or gets another owner or role. */
+/** Returns the sign-in with a token. It stays valid until the token is removed or gets another name or role. */
 export function signInWithToken(
   { token, name, role }: SessionToken,
   person: string | null,
@@ -122,7 +134,7 @@ export function signInWithToken(
   return { method: 'token', caller: { name, role }, person, holds };
 }
 
-/** Reports whether a form carries the token of its session. */
+/** Reports whether the token that a form sent is the form token of its session. */
 export function isFormToken({ formToken }: Session, given: string): boolean {
   return timingSafeEqual(digestOf(formToken), digestOf(given));
 }
@@ -136,12 +148,15 @@ export function cookieOf(
   return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`;
 }
 
-/** Reports whether the browser uses HTTPS, so that its cookie is sent over HTTPS only. Behind a proxy, only the proxy knows. */
+/**
+ * Reports whether the browser uses HTTPS; its cookie is then sent over HTTPS only. Only the proxy in front of the
+ * daemon knows this, and says so in a header.
+ */
 export function isSecure(headers: Readonly<Record<string, unknown>>): boolean {
   return headers['x-forwarded-proto'] === 'https';
 }
 
-/** Returns the value of a cookie with a random id; null without one. */
+/** Returns the random id in a cookie; null if the cookie is missing. */
 export function cookieValue(cookieHeader: string | undefined, name: string): string | null {
   const [, value] = new RegExp(`(?:^|; *)${name}=([\\w-]{1,100})(?:;|$)`).exec(cookieHeader ?? '') ?? [];
   return value ?? null;

@@ -7,7 +7,7 @@ import { Field } from '../shell/parts.tsx';
 export const TOKEN_FIELD = 'token';
 export const RETURN_FIELD = 'next';
 export const SIGN_IN_PATH = '/sign-in';
-/** Sends the browser to the sign-in provider. */
+/** The path that sends the browser to the sign-in provider. */
 export const PROVIDER_PATH = '/sign-in/provider';
 
 /** The page that asks for a token, or links to the sign-in provider. `next` is the path to show afterwards. */
@@ -22,7 +22,7 @@ export function SignInPage({
   fault: string | null;
   remedy?: string | null;
   person?: string | undefined;
-  /** The host of the provider; null: there is none. */
+  /** The host of the sign-in provider; null if none is configured. */
   provider: string | null;
 }) {
   return (

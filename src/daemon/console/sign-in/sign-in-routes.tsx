@@ -11,7 +11,7 @@ import type { SignInOptions } from './sign-in-options.ts';
 import { RETURN_FIELD, SIGN_IN_PATH, SignInPage, TOKEN_FIELD } from './sign-in-page.tsx';
 
 const ATTEMPTS_PER_MINUTE = 10;
-/** Limits the attempts of one address to sign in, whichever way. */
+/** Limits how often one IP address may try to sign in, with a token or at the provider. */
 const LIMITED: RateLimitOptions = {
   max: ATTEMPTS_PER_MINUTE,
   timeWindow: '1 minute',
@@ -23,8 +23,8 @@ const LIMITED: RateLimitOptions = {
 };
 
 /**
- * Serves the page that asks for a token, its two forms (sign in and sign out), and the way over the sign-in provider. The
- * app has to limit requests already.
+ * Serves the page that asks for a token, the forms that sign in and sign out, and signing in at the sign-in provider.
+ * The app must already have a rate limit.
  */
 export function addSignIn(app: FastifyInstance, options: SignInOptions): void {
   const { sessions, tokens, oidc, publicUrl, logger } = options;

@@ -6,7 +6,7 @@ import { Ago, Badge, Card, Empty, Table, type Tone } from '../shell/parts.tsx';
 import { may, type Visit } from '../shell/visit.ts';
 
 export const DOCTOR_FORM = 'doctor';
-/** The role of whoever may examine: the checks connect to services and receivers. */
+/** The role that running the doctor's checks requires, because they connect to services and receivers. */
 export const DOCTOR = { name: 'doctor', role: 'operate' } as const;
 
 const TONES: Readonly<Record<DoctorFinding['status'], { tone: Tone; label: string }>> = {
@@ -15,7 +15,7 @@ const TONES: Readonly<Record<DoctorFinding['status'], { tone: Tone; label: strin
   fail: { tone: 'bad', label: 'fails' },
 };
 
-/** The findings of the latest examination with their remedies, and a button for another one. */
+/** The findings of the latest run of the doctor's checks with their remedies, and a button that runs them again. */
 export function DoctorCard({ visit, examination }: { visit: Visit; examination: Examination | null }) {
   return (
     <Card

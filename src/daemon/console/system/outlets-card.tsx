@@ -14,7 +14,7 @@ const OUTLET_STATES: Readonly<Record<OutletStatus['state'], { tone: Tone; label:
   differs: { tone: 'bad', label: 'stopped' },
 };
 
-/** Returns the name of the form that pauses or resumes an outlet. */
+/** Returns the name of the form that pauses or resumes this outlet. */
 export function outletForm(name: string): string {
   return `outlet ${name}`;
 }

@@ -14,7 +14,7 @@ import { settingsFacts } from './settings-facts.ts';
 
 export interface SystemView {
   faults: string[];
-  /** The configured channels; `fault` is the reason why one does not work. */
+  /** The configured channels. `fault` is the reason why a channel does not work; null if it works. */
   channels: { name: string; type: string; fault: string | null }[];
   outbox: ReturnType<HealthProbe['outbox']>;
   undelivered: { notification_id: string; channel: string; created_at: string; last_error: string | null }[];
@@ -24,7 +24,10 @@ export interface SystemView {
   publishing: ReturnType<HealthProbe['publishing']>;
   storage: ReturnType<Measurements['storage']>;
   head: { ledger_id: string; link: number; head_digest: string };
-  /** The schedule and the place of backups, and the alert about the latest one; null if none are made. */
+  /**
+   * The schedule and the place of backups, and the alert about a failed backup (null if there is none). Null if no
+   * backups are configured.
+   */
   backups: {
     cron: string;
     timezone: string;
@@ -34,7 +37,7 @@ export interface SystemView {
   } | null;
   /** The active configuration without secrets. */
   settings: [setting: string, value: string][];
-  /** The configuration that the daemon uses; null while none runs. */
+  /** The configuration that the running daemon uses; null if no daemon is running. */
   configuration: ConfigurationStatus | null;
 }
 

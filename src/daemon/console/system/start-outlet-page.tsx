@@ -15,11 +15,11 @@ type StartPreview = z.output<typeof startOutlet.output>;
 interface StartOutletPageProps {
   visit: Visit;
   name: string;
-  /** The property that names a tenant in the receiver, as in the setting `customer`. */
+  /** The tenant's property by which the receiver identifies a customer, as in the setting `customer`. */
   customer: string;
   /** The current month, which the form shows as an example. */
   openMonth: string;
-  /** The first month to send; empty until somebody chooses one. */
+  /** The first month to send; empty until the person chooses one. */
   from: string;
   /** A preview of the start, or the reason why it is refused; null before a month is chosen. */
   preview: StartPreview | { refused: string } | null;
@@ -109,7 +109,7 @@ function Preview({
   );
 }
 
-/** Lists the tenants that the receiver could not tell apart: their events are held. */
+/** Lists the tenants that have no name at the receiver. Their events are held, not sent. */
 function HeldTenants({ customer, tenants }: { customer: string; tenants: StartPreview['tenants_without_name'] }) {
   if (tenants.length === 0) return null;
   const missing = customer === 'external_ref' ? 'reference' : `label ${customer.replace('label:', '')}`;

@@ -20,11 +20,11 @@ import type { SystemView } from './read-system.ts';
 interface SystemPageProps {
   visit: Visit;
   system: SystemView;
-  /** The latest examination since the daemon started; null if there is none. */
+  /** The latest result of the doctor's checks since the daemon started; null if there is none. */
   examination: Examination | null;
 }
 
-/** Answers: does the daemon work, what waits, and do receivers accept what it sends? */
+/** Answers: does the daemon work, what is waiting to be sent, and do receivers accept it? */
 export function SystemPage({ visit, system, examination }: SystemPageProps) {
   const { faults } = system;
   return (
@@ -211,7 +211,7 @@ function Queue({ system: { queues } }: { system: SystemView }) {
   );
 }
 
-/** The place of the backups, and the newest one that the latest examination has found. */
+/** The place of the backups, and the newest backup that the latest run of the doctor's checks found. */
 function Backups({ system: { backups }, examination }: { system: SystemView; examination: Examination | null }) {
   const last = examination?.findings.find(({ check }) => check === LAST_BACKUP_CHECK);
   const newest = last === undefined ? 'shown by an examination' : last.message;

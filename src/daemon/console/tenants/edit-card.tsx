@@ -53,10 +53,10 @@ export function EditCard({ visit, data }: { visit: Visit; data: TenantPageData }
   );
 }
 
-/** Fields for further labels. */
+/** The number of empty fields for new labels. */
 const FREE_LABELS = 2;
 
-/** The labels as the fields have them, with free fields after them. */
+/** Returns the texts of the label fields: the tenant's labels, then empty fields for new ones. */
 function shownLabels({ draft }: Visit, labels: Readonly<Record<string, string>>): string[] {
   if (draft?.form === TENANT_FORM) return draft.fields.getAll('label');
   return [...Object.entries(labels).map(labelsText), ...Array.from({ length: FREE_LABELS }, () => '')];
@@ -67,8 +67,8 @@ function labelsText([name, value]: readonly [name: string, value: string]): stri
 }
 
 /**
- * Saves the form. Returns the sentence for the next page. A page shows active characters as escapes, so a field that still
- * has the text that the page showed leaves the ledger's text as it is.
+ * Saves the form and returns the sentence that the next page shows. The page shows control characters as escapes. A
+ * field that still has the text that the page showed was not edited, so the ledger's text stays unchanged.
  */
 export async function saveTenant(
   { run, fields }: SentForm,
@@ -90,7 +90,7 @@ export async function saveTenant(
   return ['Saved.', ...notes].join(' ');
 }
 
-/** Reads labels from their fields. A field with the text of a known label is that label. */
+/** Reads the labels from their fields. A field with the shown text of an existing label keeps that label unchanged. */
 function labelsIn(texts: readonly string[], known: Readonly<Record<string, string>>): Record<string, string> {
   const shown = new Map(Object.entries(known).map((label) => [inertText(labelsText(label)), label]));
   const labels = new Map<string, string>();

@@ -9,7 +9,7 @@ import type { Visit } from '../shell/visit.ts';
 
 export const TENANTS_PER_PAGE = 50;
 
-/** The filters of the list as its address has them. */
+/** The filters of the list, as read from the page's address. */
 export interface TenantFilters {
   search: string | undefined;
   workspace: string | undefined;

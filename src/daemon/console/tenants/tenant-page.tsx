@@ -67,7 +67,7 @@ export function TenantPage({ visit, data, alerts, openAlerts }: TenantPageProps)
   );
 }
 
-/** The figures of the month that is shown, against the previous month. */
+/** The figures of the shown month, compared with the previous month. */
 function MonthTiles({
   data,
   isOpen,

@@ -19,7 +19,7 @@ import { TenantPage } from './tenant-page.tsx';
 const MAX_TENANT_MONTHS = 36;
 const MAX_TENANT_ALERTS = 12;
 
-/** Serves the search of tenants and the page of a tenant. */
+/** Serves the list of tenants with its search, and the page of a tenant. */
 export function addTenants(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, context } = pages;
   app.get('/tenants', async (request, reply) => {

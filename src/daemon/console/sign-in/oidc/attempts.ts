@@ -2,25 +2,28 @@ import type { Clock } from '../../../../core/clock.ts';
 import { type Randomness, systemRandomness } from '../../../../core/randomness.ts';
 import { cookieOf, cookieValue } from '../sessions.ts';
 
-/** A sign-in that a browser has begun: what the provider's answer must contain. */
+/** A sign-in that was begun in a browser, with the values that the provider's answer must contain. */
 export interface SignInAttempt {
   state: string;
   nonce: string;
   codeVerifier: string;
-  /** The address that the provider sends the browser to. */
+  /** The address to which the provider sends the browser after the sign-in. */
   redirectUri: string;
   /** The path to show after the sign-in. */
   next: string;
 }
 
 const ATTEMPT_COOKIE = 'usage_ledger_sign_in';
-/** Time to enter a password and a second factor at the provider. */
+/** The time that a person has to enter a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
-/** The oldest attempt ends when more browsers than this are at the provider. */
+/** The maximum number of sign-ins under way. A further one ends the oldest. */
 const MAX_ATTEMPTS = 1000;
 const ATTEMPT_ID_BYTES = 32;
 
-/** Sign-ins under way. Each belongs to the browser that began it, by a cookie, and ends with its first answer. */
+/**
+ * The sign-ins under way. A cookie binds each of them to the browser that began it. It ends with the provider's first
+ * answer.
+ */
 export class Attempts {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #randomness: Pick<Randomness, 'bytes'>;
@@ -31,7 +34,7 @@ export class Attempts {
     this.#randomness = randomness;
   }
 
-  /** Stores an attempt and returns the `Set-Cookie` header that binds it to the browser. */
+  /** Stores a sign-in attempt and returns the `Set-Cookie` header that binds it to the browser. */
   add(attempt: SignInAttempt, { secure }: { secure: boolean }): string {
     const id = this.#randomness.bytes(ATTEMPT_ID_BYTES).toString('base64url');
     this.#attempts.set(id, { ...attempt, startedMs: this.#clock.monotonic() });
@@ -39,7 +42,9 @@ export class Attempts {
     return cookieOf(ATTEMPT_COOKIE, id, { maxAgeSeconds: ATTEMPT_SECONDS, secure });
   }
 
-  /** Returns the attempt of a `Cookie` header and ends it; null without one, and after ten minutes. */
+  /**
+   * Returns the attempt that a `Cookie` header belongs to, and ends it. Null if there is none, and after ten minutes.
+   */
   take(cookieHeader: string | undefined): SignInAttempt | null {
     const id = cookieValue(cookieHeader, ATTEMPT_COOKIE);
     const attempt = id === null ? undefined : this.#attempts.get(id);
@@ -48,7 +53,7 @@ export class Attempts {
     return this.#clock.monotonic() - attempt.startedMs < ATTEMPT_SECONDS * 1000 ? attempt : null;
   }
 
-  /** Returns the `Set-Cookie` header that removes the cookie of an attempt. */
+  /** Returns the `Set-Cookie` header that removes an attempt's cookie from the browser. */
   forget(): string {
     return cookieOf(ATTEMPT_COOKIE, '', { maxAgeSeconds: 0, secure: false });
   }

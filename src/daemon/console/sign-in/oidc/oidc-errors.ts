@@ -1,9 +1,9 @@
 import { AppError, summarizeError } from '../../../../core/errors.ts';
 
-/** Codes of refusals by the provider, as OAuth names them. */
+/** The form of OAuth error codes, with which a provider refuses a sign-in. */
 const REFUSAL = /^[a-z_]{1,60}$/;
 
-/** Remedies for refusals by the provider, by their codes. */
+/** Remedies for a sign-in that the provider refused, by OAuth error code. */
 const PROVIDER_REMEDIES: Readonly<Record<string, string>> = {
   access_denied: 'ask the operator of the sign-in provider for access to this program, then sign in again',
   login_required: 'sign in again',
@@ -17,9 +17,9 @@ const AGAIN = 'sign in again';
 const MEANWHILE = 'try again in a minute, or sign in with a token';
 
 /**
- * Converts an error of a sign-in: `oidc_refused` if the provider refused it, or its answer does not prove who signed in;
- * `oidc_provider` if the provider is away or not usable. Texts of the provider are not repeated: anybody can write a link
- * that contains them.
+ * Converts an error of a sign-in. The result is `oidc_refused` if the provider refused the sign-in, or if its answer is
+ * not valid; it is `oidc_provider` if the provider cannot be reached or used. The provider's texts are not shown,
+ * because anybody can write a link that contains such a text.
  */
 export function toSignInError(error: unknown, issuer: string): AppError {
   const refusal = refusalCode(error);
@@ -55,7 +55,9 @@ function refusalCode(error: unknown): string | null {
   return typeof error.error === 'string' && REFUSAL.test(error.error) ? error.error : 'unknown';
 }
 
-/** Finds our own error below the errors that openid-client wraps around it. */
+/**
+ * Returns this program's own error, which openid-client may have wrapped in errors of its own; null if there is none.
+ */
 function appErrorIn(error: unknown): AppError | null {
   if (error instanceof AppError) return error;
   return error instanceof Error && error.cause !== undefined ? appErrorIn(error.cause) : null;

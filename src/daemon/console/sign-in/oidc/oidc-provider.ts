@@ -27,9 +27,12 @@ import type { SignInAttempt } from './attempts.ts';
 import { toSignInError } from './oidc-errors.ts';
 import { providerFetch } from './provider-fetch.ts';
 
-/** Somebody waits at a page meanwhile. */
+/** The timeout of each request to the provider. It is short because a person is waiting for the page. */
 const PROVIDER_TIMEOUT_MS = 5_000;
-/** The provider's addresses are read again after this time. Its keys are read again whenever one is unknown. */
+/**
+ * The provider's addresses are read again after this time. Its keys are read again whenever a signature uses an unknown
+ * key.
+ */
 const METADATA_MS = HOUR_MS;
 /** How far the clocks of the provider and this machine may differ. */
 const CLOCK_TOLERANCE_SECONDS = 60;
@@ -40,7 +43,7 @@ export interface OidcClaims {
   claims: Readonly<Record<string, unknown>>;
 }
 
-/** One sign-in provider with one set of settings. Asks the provider when somebody signs in, and never before. */
+/** A sign-in provider with one set of settings. Sends requests to the provider only when somebody signs in. */
 export class OidcProvider {
   readonly #settings: OidcConfig;
   readonly #clock: Clock;
@@ -53,7 +56,10 @@ export class OidcProvider {
     this.#http = new HttpClient({ clock, proxy, ca: settings.ca, timeoutMs: PROVIDER_TIMEOUT_MS });
   }
 
-  /** Begins a sign-in: the address to send the browser to, and what the answer must contain. Throws `oidc_provider`. */
+  /**
+   * Begins a sign-in. Returns the address to send the browser to, and what the answer must contain. Throws
+   * `oidc_provider`.
+   */
   async begin(redirectUri: string, next: string): Promise<{ url: URL; attempt: SignInAttempt }> {
     return this.#asked(async (configuration) => {
       const attempt: SignInAttempt = {
@@ -76,7 +82,7 @@ export class OidcProvider {
     });
   }
 
-  /** Exchanges the answer of a sign-in for the person's claims. Throws `oidc_refused` or `oidc_provider`. */
+  /** Exchanges the provider's answer for the person's claims. Throws `oidc_refused` or `oidc_provider`. */
   async finish(
     answer: URLSearchParams,
     { state, nonce, codeVerifier, redirectUri }: SignInAttempt,
@@ -94,7 +100,7 @@ export class OidcProvider {
       const isComplete = wanted.every((name) => Object.hasOwn(claims, name));
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       if (isComplete || !hasMore) return { subject: claims.sub, claims };
-      // Many providers keep the ID token small and give the groups here.
+      // Many providers keep the ID token small and include the groups only in this response.
       const more = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
       return { subject: claims.sub, claims: { ...more, ...claims } };
     });
@@ -140,7 +146,7 @@ export class OidcProvider {
   }
 }
 
-/** Sends the secret in the header, unless the provider takes it in the body only. */
+/** Sends the client secret in the header, unless the provider accepts it only in the body. */
 function secretOf(clientSecret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(clientSecret), ClientSecretPost(clientSecret)];
   return (server, client, body, headers) => {

@@ -9,12 +9,12 @@ import { isSecure } from '../sessions.ts';
 import type { SignInOptions } from '../sign-in-options.ts';
 import { PROVIDER_PATH, RETURN_FIELD, SIGN_IN_PATH, SignInPage } from '../sign-in-page.tsx';
 
-/** The address to register at the provider, below the address of the pages. */
+/** The path of the callback address that must be registered at the provider. */
 export const CALLBACK_PATH = '/sign-in/callback';
 
 /**
- * Serves the way over the sign-in provider: the authorization code flow with PKCE, state and nonce. The first route sends the
- * browser to the provider, the second takes the answer and starts a session.
+ * Serves signing in at the sign-in provider: the authorization code flow with PKCE, state and nonce. The first route
+ * sends the browser to the provider; the second receives the answer and starts a session.
  */
 export function addOidcSignIn(
   app: FastifyInstance,
@@ -73,7 +73,7 @@ function unknownAttempt(): AppError {
   return new AppError('oidc_refused', message, { hint: 'sign in again' });
 }
 
-/** Returns an error as it is shown: what failed, and what to do. */
+/** Returns the two texts that the page shows for an error: what failed, and what to do. */
 function signInFault(error: AppError): { fault: string; remedy: string | null } {
   const { message, hint } = summarizeError(error);
   return { fault: sentence(message), remedy: hint === undefined ? null : sentence(hint) };

@@ -12,7 +12,7 @@ export interface OidcOptions {
   settings: () => OidcConfig | null;
   proxy: () => ProxyConfig | null;
   clock: Clock;
-  /** Measures how long a sign-in takes at the provider. */
+  /** The clock by which sign-ins that are not finished expire. */
   attemptClock: Pick<Clock, 'monotonic'>;
 }
 
@@ -24,7 +24,9 @@ export interface OidcPerson {
   signIn: SignIn | null;
 }
 
-/** Sign-in over OpenID Connect with the settings of the active configuration. Loads its library with the first sign-in. */
+/**
+ * Sign-in with OpenID Connect, by the settings of the active configuration. Its library is loaded at the first sign-in.
+ */
 export class OidcSignIn {
   readonly attempts: Attempts;
   readonly #options: OidcOptions;
@@ -41,7 +43,7 @@ export class OidcSignIn {
     return settings === null ? null : new URL(settings.issuer).host;
   }
 
-  /** Returns the provider with the present settings; null if none is configured. */
+  /** Returns the provider with the current settings; null if none is configured. */
   async open(): Promise<OidcProvider | null> {
     const { settings: settingsNow, proxy: proxyNow, clock } = this.#options;
     const { OidcProvider } = await import('./oidc-provider.ts');
@@ -56,7 +58,10 @@ export class OidcSignIn {
     return provider;
   }
 
-  /** Returns who has signed in, by the claims of the provider. Without a group that gives a role, there is no sign-in. */
+  /**
+   * Returns the person whom the provider's claims describe. If none of their groups gives a role, `role` and `signIn`
+   * are null.
+   */
   personOf({ subject, claims }: { subject: string; claims: Readonly<Record<string, unknown>> }): OidcPerson {
     const settings = this.#options.settings();
     const names = [settings?.nameClaim ?? '', 'name', 'preferred_username', 'email'].map((claim) => claims[claim]);
@@ -73,7 +78,10 @@ export class OidcSignIn {
     await opened?.provider.close();
   }
 
-  /** A session holds while a reload changes neither the provider nor the role of the person's groups. */
+  /**
+   * Returns the sign-in of a person. It stays valid until a reload changes the provider or the role of the person's
+   * groups.
+   */
   #signInOf(person: string, role: Role, groups: readonly string[]): SignIn {
     const { settings } = this.#options;
     const begun = settings();
@@ -86,7 +94,7 @@ export class OidcSignIn {
   }
 }
 
-/** Returns the texts of a claim, which is a list or a single one. */
+/** Returns the texts of a claim, which is either a list or a single text. */
 function textsOf(claim: unknown): string[] {
   return [claim].flat().filter((value): value is string => typeof value === 'string');
 }
