@@ -1,17 +1,20 @@
 /**
- * Returns the current time in milliseconds since the epoch. It can jump forwards or backwards, because an operator may
- * set the system clock.
+ * The system clock. `now` returns milliseconds since the epoch. The time can jump forwards or backwards, because an
+ * operator may set the clock.
  */
 export interface WallClock {
   now(): number;
 }
 
-/** Stops a timer. Calling it twice is harmless. */
+/** Stops a timer. Calling this function again has no effect. */
 export type Cancel = () => void;
 
 /** The program's source of time and timers. Tests replace it with a clock that they control. */
 export interface Clock extends WallClock {
-  /** Returns milliseconds from an arbitrary start. The value never decreases, so use it to measure durations. */
+  /**
+   * Returns the milliseconds since an arbitrary start. The value never decreases, so the difference of two values is a
+   * duration.
+   */
   monotonic(): number;
   /** Calls `call` once after `delayMs`. A `background` timer does not keep the process alive. */
   after(delayMs: number, call: () => void, options?: { background?: boolean }): Cancel;
@@ -35,7 +38,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `delayMs`, or rejects with the signal's reason if it aborts first. */
+/** Resolves after `delayMs`. If the signal aborts first, rejects with the signal's reason. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -67,9 +70,9 @@ export function nextTurn(): Promise<void> {
 }
 
 /**
- * Returns an async function to call in each step of a long loop. If `ms` have passed since it last let other work run,
- * such as answering a request, it does so again; otherwise it returns at once. Pausing at every step would take longer
- * than the steps.
+ * Returns an async function to call in each step of a long loop. The function usually returns at once. Only if it has
+ * not paused for `ms` milliseconds, it pauses the loop until the next turn of the event loop, so that the process can
+ * answer requests meanwhile. A pause in every step would take longer than the steps themselves.
  */
 export function pauseEvery(ms: number, { monotonic }: Pick<Clock, 'monotonic'> = systemClock): () => Promise<void> {
   let sinceMs = monotonic();

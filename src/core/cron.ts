@@ -7,19 +7,19 @@ export interface CronSchedule {
   timezone: string;
 }
 
-/** Returns a text that identifies the schedule, for use as a cache key. Equal schedules have equal texts. */
+/** Returns a text that identifies the schedule, to be used as a cache key. Equal schedules have equal texts. */
 export function scheduleText({ cron, timezone }: CronSchedule): string {
   return `${cron} ${timezone}`;
 }
 
-/** `sloppyRanges` accepts `5/20`, which means `5-59/20`. */
+/** Options of croner. `sloppyRanges` makes it accept `5/20`, which means `5-59/20`. */
 const OPTIONS = { sloppyRanges: true, paused: true } as const;
 
 /**
- * Parses a schedule; throws if the expression is invalid. When daylight saving time begins or ends, a schedule for
- * certain hours runs once for each of its times: a skipped time at the end of the skipped hour, a repeated time at its
- * first occurrence. A schedule for every hour runs at each matching time that the clock shows, so its intervals keep
- * their length.
+ * Parses a schedule. Throws if the expression is invalid. When clocks change for daylight saving time, a schedule for
+ * certain hours still runs once for each of its times: a time that the clock skips runs at the end of the skipped hour,
+ * and a time that occurs twice runs at its first occurrence. A schedule for every hour runs whenever the clock shows a
+ * matching time, so its intervals stay equal.
  */
 function parseSchedule({ cron, timezone }: CronSchedule): Cron {
   if (timezone === UTC) return new Cron(cron, { ...OPTIONS, utcOffset: 0 });
@@ -27,9 +27,9 @@ function parseSchedule({ cron, timezone }: CronSchedule): Cron {
 }
 
 /**
- * Rewrites the steps of minutes and hours as lists: step 20 becomes `0,20,40`. croner treats an expression with a wildcard
- * or step as an interval: when clocks change, it would skip the times in a skipped hour and run twice in a repeated hour.
- * Hours become a wildcard only if they match every hour.
+ * Rewrites the minutes and hours as lists: step 20 becomes `0,20,40`. Without this, croner would treat an expression
+ * with a wildcard or step as an interval: when clocks change, it would skip the times in a skipped hour and run twice
+ * in a repeated hour. The hours become a wildcard only if every hour matches.
  */
 function withoutSteps(cron: string): string {
   const { minute, hour } = new CronPattern(cron, undefined, OPTIONS);
@@ -50,13 +50,16 @@ export function* timesAfter(schedule: CronSchedule, afterMs: number): Generator<
 
 /** Returns the latest time of a schedule at or before `nowMs`, or null if there is none. */
 export function latestTime(schedule: CronSchedule, nowMs: number): number | null {
-  // `previousRuns` excludes the time that it is given, and a match lasts a whole second. Starting at the next second
-  // includes a match at `nowMs`.
+  // `previousRuns` excludes the given time, and a match lasts a whole second. Starting at the next second includes a
+  // match at `nowMs`.
   const [latest] = parseSchedule(schedule).previousRuns(1, new Date((Math.floor(nowMs / 1000) + 1) * 1000));
   return latest?.getTime() ?? null;
 }
 
-/** Returns the first time of a schedule after `nowMs`, in milliseconds since the epoch; infinite if there is none. */
+/**
+ * Returns the first time of a schedule after `nowMs`, in milliseconds since the epoch. Returns infinity if there is
+ * none.
+ */
 export function nextSlot(schedule: CronSchedule, nowMs: number): number {
   return timesAfter(schedule, nowMs).next().value ?? Number.POSITIVE_INFINITY;
 }
@@ -68,8 +71,8 @@ export interface SlotSpan {
 }
 
 /**
- * Returns a function that finds the latest scheduled time at or before a given time; null if there is none. The result
- * is cached until the next scheduled time, because parsing cron is slow.
+ * Returns a function that finds the latest scheduled time at or before a given time, or null if there is none. It keeps
+ * its result until the next scheduled time, because parsing a cron expression is slow.
  */
 export function createSlotFinder(schedule: CronSchedule): (nowMs: number) => SlotSpan | null {
   let cached: SlotSpan | null = null;

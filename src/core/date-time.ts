@@ -17,7 +17,7 @@ export function parseDateTime(text: string): number | null {
   if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  // `Date` turns a day that does not exist, such as 30 February, into a day of the next month.
+  // `Date` converts a day that does not exist, such as 30 February, into a day of the next month.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   date.setUTCHours(hour, minute, second, milli);
   const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;

@@ -12,7 +12,10 @@ export function settlesWithin(work: Promise<unknown>, ms: number, clock: Clock =
   });
 }
 
-/** Resolves to the result of `work`, or rejects after `ms`. The work continues, and its later failure is ignored. */
+/**
+ * Resolves to the result of `work`, or rejects if that takes longer than `ms`. The work itself continues after the
+ * timeout, and its later failure is ignored.
+ */
 export function withTimeout<T>(work: Promise<T>, ms: number, clock: Clock = systemClock): Promise<T> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(new Error(`no answer within ${ms} ms`)));

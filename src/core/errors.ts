@@ -1,10 +1,9 @@
 import { counted } from './text/words.ts';
 
 /**
- * The base class of every error that this program raises on purpose.
- *
- * `code` is stable, so scripts may rely on it. `retryable` is true if the same call can succeed later without any
- * change. `hint` tells the reader what to do about the error.
+ * The base class of every error that this program raises on purpose. `code` never changes, so scripts may rely on it.
+ * `retryable` is true if the same call can succeed later without any change. `hint` tells the reader what to do about
+ * the error.
  */
 export class AppError extends Error {
   readonly code: string;
@@ -33,9 +32,7 @@ export class UsageError extends AppError {
   }
 }
 
-/**
- * A function that returns the name of an input field as the caller writes it: `as_of` is `--as-of` on the command line.
- */
+/** Returns the name of an input field as the caller writes it: `as_of` is `--as-of` on the command line. */
 export type FieldNames = (field: string) => string;
 
 /**
@@ -53,7 +50,7 @@ export class InputError extends UsageError {
     this.#hint = hint;
   }
 
-  /** Returns the message and hint, with the name that `nameOf` returns for each input field. */
+  /** Returns the message and the hint. Each input field in them is named by the result of `nameOf`. */
   wordsFor(nameOf: FieldNames): { message: string; hint: string } {
     return {
       message: this.#message(nameOf),
@@ -86,8 +83,8 @@ export class ConfigError extends AppError {
 }
 
 /**
- * Operating system errors that a person can fix, each with an error code of this program and a remedy. `{path}` stands
- * for the path that the error names.
+ * Operating system errors that a person can fix. Each has an error code of this program and a remedy, in which `{path}`
+ * stands for the path that the error names.
  */
 const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: string]>> = {
   EACCES: ['not_permitted', 'grant the user that runs usage-ledger access to {path}, or run it as the owner'],
@@ -103,7 +100,10 @@ const SYSTEM_FAULTS: Readonly<Record<string, readonly [code: string, hint: strin
   ],
 };
 
-/** Converts a system error that somebody can fix into an AppError with a remedy. Returns null for any other error. */
+/**
+ * Converts an operating system error that a person can fix into an AppError with a remedy. Returns null for any other
+ * error.
+ */
 export function systemFault(error: unknown): AppError | null {
   if (!(error instanceof Error) || error instanceof AppError || !('code' in error)) return null;
   const { code, message, path } = error as NodeJS.ErrnoException;
@@ -144,8 +144,8 @@ export function summarizeError(thrown: unknown): ErrorSummary {
 }
 
 /**
- * An error that is sent to another thread or process. Its class is lost, so receivers use its `code` and the fields in
- * `details`.
+ * An error in the form in which it is sent to another thread or process. The receiver does not know the error's class,
+ * so it uses `code` and the fields in `details`.
  */
 export interface PackedError extends ErrorSummary {
   /** The message and hint of an InputError. `{{as_of}}` marks where the name of the input field `as_of` is inserted. */

@@ -4,7 +4,7 @@ import type { Redactor } from './text/redact.ts';
 
 export type { Logger } from 'pino';
 
-/** Receives complete lines, each with its line feed. `level` is the name of the line's level. */
+/** Receives complete lines, each with its line feed. `level` is the name of the log level of the line. */
 export interface LogDestination {
   write(line: string, level: string): void;
 }
@@ -17,8 +17,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Creates a logger of JSON lines with UTC times. Each line passes the redactor as a whole, so no field can leak a
- * secret.
+ * Creates a logger that writes JSON lines with UTC times. The redactor is applied to each complete line, so no field
+ * can leak a secret.
  */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const redact = options.redact ?? ((line: string) => line);
@@ -35,7 +35,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   );
 }
 
-/** For a stream with this symbol, pino sets `lastLevel` to the level of each line before it writes the line. */
+/** If the stream has this symbol, pino sets `lastLevel` to the level of each line before it writes the line. */
 function streamOf(destination: LogDestination): DestinationStream {
   return {
     [pino.symbols.needsMetadataGsym]: true,
@@ -55,12 +55,12 @@ const LEVEL_STYLES: Readonly<Record<string, { word: string; colour: number }>> =
   fatal: { word: 'FATAL', colour: 31 },
 };
 
-/** Fields with long text, each shown on its own line below the others. */
+/** Fields with long texts. Each is shown on its own line below the other fields. */
 const LONG_FIELDS: readonly string[] = ['reason', 'hint', 'stack'];
 
 /**
  * Formats one JSON log line for people: UTC time, level, message and fields, with long fields on lines below. Control
- * characters are escaped, so that outside text cannot change the terminal. A line that is not a JSON log line is
+ * characters are escaped, so that text from outside cannot change the terminal. A line that is not a JSON log line is
  * returned unchanged. The result ends with a line feed.
  */
 export function humanLogLine(line: string, { colours }: { colours: boolean }): string {

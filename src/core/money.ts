@@ -1,6 +1,7 @@
 /**
  * ISO 4217 currency codes by the number of decimals of their minor unit. Metals, test codes and units of account are
- * missing because nobody bills in them. Codes that have been replaced remain because old periods were billed in them.
+ * left out, because nobody bills in them. Currencies that have been replaced are kept, because old periods were billed
+ * in them.
  */
 const CODES_BY_DIGITS: Readonly<Record<number, string>> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
@@ -19,7 +20,7 @@ const MINOR_DIGITS: ReadonlyMap<string, number> = new Map(
   ),
 );
 
-/** Reports whether the code is a currency that can be billed in, such as `EUR`. Codes are upper case. */
+/** Reports whether the code is a currency that can be billed in, such as `EUR`. The code must be in upper case. */
 export function isCurrency(code: string): boolean {
   return MINOR_DIGITS.has(code);
 }
@@ -67,6 +68,6 @@ export function parseMinor(text: string, currency: string): bigint | null {
   return BigInt(sign + whole + part.slice(0, digits).padEnd(digits, '0'));
 }
 
-/** How half a minor unit is rounded: `half_even` to the even neighbour, `half_up` away from zero. */
+/** How half a minor unit is rounded: `half_even` rounds to the even neighbour, `half_up` away from zero. */
 export const ROUNDINGS = ['half_even', 'half_up'] as const;
 export type Rounding = (typeof ROUNDINGS)[number];

@@ -1,12 +1,12 @@
 export interface OneAtATime<T> {
-  /** Starts the work, or returns the result of the current run. */
+  /** Starts the work and returns its result. During a run, returns the result of that run and starts nothing. */
   run(): Promise<T>;
   /**
-   * Runs the work again after the current run; without a current run, starts it now. All calls during one run share the
-   * next run.
+   * Runs the work again after the current run. If there is no current run, starts the work now. All calls during one
+   * run share the next run.
    */
   rerun(): Promise<T>;
-  /** Resolves when the current run has succeeded or failed, at once if there is none. */
+  /** Resolves when the current run has succeeded or failed. Resolves at once if there is no current run. */
   waitUntilIdle(): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { AppError } from './errors.ts';
 /** A billing month in the service's form, `YYYY-MM`. */
 export type Period = string;
 
-/** The periods from `from` to `to`, both included. Without `from` or `to`, that end is unlimited. */
+/** The periods from `from` to `to`, both included. If `from` or `to` is missing, there is no limit at that end. */
 export interface PeriodWindow {
   from?: Period;
   to?: Period;
@@ -12,7 +12,7 @@ export interface PeriodWindow {
 
 export const PERIOD_FORM = /^\d{4}-(0[1-9]|1[0-2])$/;
 
-/** Reports whether the text is a real month in the form `YYYY-MM`. `2026-13` and `2026-1` are not. */
+/** Reports whether the text is a valid month in the form `YYYY-MM`. `2026-13` and `2026-1` are not. */
 export function isPeriod(text: string): text is Period {
   return PERIOD_FORM.test(text);
 }
@@ -28,7 +28,7 @@ export function parsePeriod(text: string, label = 'period'): Period {
   });
 }
 
-/** Reports whether the period is the wanted one or lies in the wanted window. `undefined` stands for all periods. */
+/** Reports whether the period is the wanted period, or is in the wanted window. `undefined` means all periods. */
 export function isInPeriods(period: Period, wanted: Period | PeriodWindow | undefined): boolean {
   if (wanted === undefined || typeof wanted === 'string') return wanted === undefined || period === wanted;
   return period >= (wanted.from ?? period) && period <= (wanted.to ?? period);
@@ -71,8 +71,8 @@ export function periodEndMs(period: Period): number {
 }
 
 /**
- * Returns the first and the last second of the calendar month in UTC, as ISO-8601. The program uses these bounds even
- * when the service sends other bounds with its label.
+ * Returns the first and the last second of the calendar month in UTC, in ISO-8601. The program uses these bounds even
+ * if the service sends other bounds for the month.
  */
 export function periodBounds(period: Period): { start: string; end: string } {
   return { start: isoTime(periodStartMs(period)), end: isoTime(periodEndMs(period) - 1000) };

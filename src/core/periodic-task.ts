@@ -6,11 +6,11 @@ import type { Logger } from './logger.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { formatDuration } from './text/words.ts';
 
-/** A run is aborted after this time, unless the task sets its own `deadlineMs`. */
+/** A run of a task is aborted after this time, unless the task sets its own `deadlineMs`. */
 const DEFAULT_DEADLINE_MS = 5 * MINUTE_MS;
 /**
- * `stop` waits at most this long for the current run. All waits of a shutdown together must stay below pm2's
- * kill_timeout.
+ * `stop` waits at most this long for the current run. The waits of all parts of a shutdown together must be shorter
+ * than pm2's kill_timeout.
  */
 const STOP_WAIT_MS = 2_000;
 const TIMED_OUT = 'task_timed_out';
@@ -22,13 +22,13 @@ export interface PeriodicTaskOptions {
   /** Runs the work immediately instead of after the first interval. */
   atOnce?: boolean;
   /**
-   * A run is aborted after this time. The time is real even if `clock` is simulated, because a hanging system call does
-   * not follow a simulated clock.
+   * A run is aborted after this time. The time is measured by the system clock even if `clock` is simulated, because a
+   * system call that hangs does not follow a simulated clock.
    */
   deadlineMs?: number;
   /** The log message for a failure. The work is tried again at the next interval. */
   failed: string;
-  /** Does the work. `signal` aborts on stop and at the deadline; `hasTimedOut` distinguishes them. */
+  /** Does the work. `signal` aborts on stop and at the deadline; `hasTimedOut` distinguishes the two cases. */
   work(signal: AbortSignal): Promise<void>;
 }
 
@@ -38,7 +38,9 @@ export interface PeriodicTask {
   run(): Promise<void>;
   /** Runs the work again after the current run, which may have read its inputs before they changed. Never rejects. */
   rerun(): Promise<void>;
-  /** Ends the repetition, aborts the current run, and waits at most two seconds for its end. May be called twice. */
+  /**
+   * Ends the repetition, aborts the current run, and waits at most two seconds until the run ends. May be called twice.
+   */
   stop(): Promise<void>;
 }
 

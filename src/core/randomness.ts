@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 export interface Randomness {
   /** Returns a number in [0, 1). */
   fraction(): number;
-  /** Returns random bytes. Nobody can predict those of `systemRandomness`. */
+  /** Returns random bytes. The bytes of `systemRandomness` cannot be predicted. */
   bytes(count: number): Buffer;
 }
 

@@ -1,14 +1,15 @@
 import { type Clock, systemClock } from './clock.ts';
 
 /**
- * At most this many texts are remembered. With one more, the oldest is forgotten, so its next occurrence is written at
- * once.
+ * At most this many texts are remembered. One more replaces the oldest; the next occurrence of the oldest text is then
+ * written at once.
  */
 const MAX_TRACKED_TEXTS = 200;
 
 /**
- * Calls `write` for the first occurrence of a text at once, and for repetitions at most once per period, with the
- * number of occurrences dropped since the last call. Texts that differ only in digits count as equal.
+ * Limits how often the same text is written, for example to the log. Calls `write` at once for the first occurrence of
+ * a text, and at most once per period for its repetitions. `droppedCount` is the number of occurrences that were
+ * dropped since the last call. Texts that differ only in digits count as the same text.
  */
 export type RepeatLimit = (text: string, write: (droppedCount: number) => void) => void;
 

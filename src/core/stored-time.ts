@@ -1,19 +1,21 @@
 import { isoTime } from './clock.ts';
 
 /**
- * After the system clock was set back, the stored time of a past event can be in the future. If it is more than a
- * minute in the future, it counts as unknown: a task whose last run is unknown is due, and data of unknown age is not
- * fresh. Times that a person chose, such as the end of a silence, are used unchanged.
+ * This file decides which stored times of past events are plausible. After the system clock was set back, the stored
+ * time of a past event can be in the future. If it is more than a minute in the future, it counts as unknown: a task
+ * whose last run is unknown is due, and data of unknown age is not fresh. Times that a person chose, such as the end of
+ * a silence, are used unchanged.
  */
 
 /**
- * A time may be this far in the future, because clocks of several machines differ and one clock is corrected a little.
+ * The stored time of a past event may be this far in the future, because the clocks of several machines differ, and
+ * because a clock is sometimes set back by a few seconds.
  */
 export const CLOCK_SLACK_MS = 60_000;
 
 /**
- * Reports whether a past event's stored time is plausible, in milliseconds since the epoch: not later than now, within
- * the slack.
+ * Reports whether a past event's stored time, in milliseconds since the epoch, is plausible: it is at most
+ * `CLOCK_SLACK_MS` later than now.
  */
 export function canHaveHappened(epochMs: number, nowMs: number): boolean {
   return epochMs <= nowMs + CLOCK_SLACK_MS;

@@ -3,8 +3,8 @@ import { InputError } from './errors.ts';
 import { isTimeZone, UTC, wallClockMs } from './time-zone.ts';
 
 /**
- * Recurring times by the clock of a time zone, in the notation that people write. A part that is null does not limit
- * the times.
+ * Recurring times by the clock of a time zone, in the notation that people write. Null in `weekdays`, `hours` or
+ * `daysOfMonth` means that this part sets no limit.
  */
 export interface TimeIntervals {
   /** Days of the week, such as `mon-fri,sun`. */
@@ -30,7 +30,7 @@ interface ParsedIntervals {
 
 const QUARTER_MS = 15 * 60_000;
 const DAY_MINUTES = 1440;
-/** The search for the next start or end stops after this time; the caller then searches again. */
+/** The search for the next start or end of an interval stops after this time; the caller then searches again. */
 const MAX_SEARCH_MS = 35 * DAY_MS;
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const LAST = 0;
@@ -47,14 +47,15 @@ export function checkIntervals(times: TimeIntervals): void {
   }
 }
 
-/** Reports whether a moment lies within the times. */
+/** Reports whether a moment is within the recurring times. */
 export function isActiveAt(times: TimeIntervals, atMs: number): boolean {
   return isInside(parseTimes(times), localMs(atMs, times.timeZone));
 }
 
 /**
- * Returns when the active interval ends, at a full quarter of an hour and at most `endMs`; null if none is active at
- * `nowMs`. For an end more than 35 days away, it returns an earlier time, at which the caller must ask again.
+ * Returns when the active interval ends, at most `endMs`; null if no interval is active at `nowMs`. Intervals end at
+ * full quarters of an hour. If the end is more than 35 days away, returns an earlier time, at which the caller must ask
+ * again.
  */
 export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number): number | null {
   const parsed = parseTimes(times);
@@ -65,8 +66,8 @@ export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number
 }
 
 /**
- * Returns when the next interval starts, at a full quarter of an hour, or `nowMs` if it lies in an interval. If none
- * starts within 35 days, it returns the end of these 35 days, at which the caller must ask again.
+ * Returns when the next interval starts, or `nowMs` if an interval is active. Intervals start at full quarters of an
+ * hour. If none starts within 35 days, returns the end of these 35 days, at which the caller must ask again.
  */
 export function nextActiveMs(times: TimeIntervals, nowMs: number): number {
   const parsed = parseTimes(times);
@@ -74,7 +75,10 @@ export function nextActiveMs(times: TimeIntervals, nowMs: number): number {
   return changeMs(parsed, times.timeZone, nowMs, nowMs + MAX_SEARCH_MS);
 }
 
-/** Returns the next quarter of an hour at which the times begin or end, at the latest the first one after `latestMs`. */
+/**
+ * Returns the next full quarter of an hour at which an interval begins or ends, at the latest the first one after
+ * `latestMs`.
+ */
 function changeMs(parsed: ParsedIntervals, timeZone: string | null, nowMs: number, latestMs: number): number {
   const isInsideNow = isInside(parsed, localMs(nowMs, timeZone));
   let atMs = nowMs;
@@ -83,7 +87,9 @@ function changeMs(parsed: ParsedIntervals, timeZone: string | null, nowMs: numbe
   return atMs;
 }
 
-/** Formats the times as ` on sat,sun, 22:00-06:00 (Europe/Berlin)`; empty if they are always active. */
+/**
+ * Formats the times as ` on sat,sun, 22:00-06:00 (Europe/Berlin)`. Returns an empty text if the times have no limits.
+ */
 export function formatIntervals({ weekdays, hours, daysOfMonth, timeZone }: TimeIntervals): string {
   const days = [weekdays, daysOfMonth === null ? null : `days ${daysOfMonth}`, hours].filter((part) => part !== null);
   return days.length === 0 ? '' : ` on ${days.join(', ')} (${timeZone ?? 'UTC'})`;
@@ -96,7 +102,7 @@ function isInside({ weekdays, hours, daysOfMonth }: ParsedIntervals, atMs: numbe
     const [from, to] = hours;
     const isOverMidnight = from >= to;
     if (isOverMidnight ? minute >= to && minute < from : minute < from || minute >= to) return false;
-    // Times after midnight belong to the day on which the interval began.
+    // In an interval over midnight, a time after midnight belongs to the day on which the interval began.
     if (isOverMidnight && minute < to) day = new Date(atMs - DAY_MS);
   }
   if (weekdays?.includes((day.getUTCDay() + 6) % 7) === false) return false;
@@ -116,7 +122,7 @@ function parseTimes({ weekdays, hours, daysOfMonth }: TimeIntervals): ParsedInte
   };
 }
 
-/** Parses a list such as `mon-fri,sun` into positions in `names`. */
+/** Parses a list such as `mon-fri,sun` into indexes in `names`. */
 function parseList(field: string, text: string, names: readonly string[]): number[] {
   return text.split(',').flatMap((item) => {
     const [from = -1, to = from, ...more] = item.split('-').map((name) => names.indexOf(name.trim().toLowerCase()));

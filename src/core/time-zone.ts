@@ -37,8 +37,8 @@ const CLOCK_PARTS = {
 } as const;
 
 /**
- * Returns the local time of a zone, to the minute, as if it were UTC: for 09:00 in Berlin, the milliseconds of 09:00
- * UTC.
+ * Returns the local time of a zone, to the minute, as if it were a UTC time: at 09:00 in Berlin, returns the
+ * milliseconds since the epoch of 09:00 UTC on that day.
  */
 export function wallClockMs(atMs: number, timezone: string): number {
   if (timezone === UTC) return atMs - (atMs % MINUTE_MS);
@@ -68,7 +68,7 @@ export function formatLocalTime(at: string, timezone: string): string {
   return `${wall.slice(0, 16).replace('T', ' ')} ${formatOffset(atMs, timezone)}`;
 }
 
-/** Returns the day that the calendar of a zone shows at an ISO-8601 UTC time: `2026-03-16`. */
+/** Returns the day in a time zone at an ISO-8601 UTC time: `2026-03-16`. */
 export function localDay(at: string, timezone: string): string {
   return new Date(wallClockMs(Date.parse(at), timezone)).toISOString().slice(0, 10);
 }

@@ -7,15 +7,15 @@ const STICKY = 0o1000;
 
 /**
  * Makes Node cache its compiled code for the next start, in the folder `usage-ledger` of the user's cache folder. The
- * cache is used only if no other user can place code in it; otherwise each start compiles again. This file must run on
- * any Node version.
+ * cache is used only if no other user can place code in that folder; otherwise each start compiles the code again. This
+ * file must run on any Node version.
  */
 export function useCompileCache({ XDG_CACHE_HOME: cache, HOME: home }: NodeJS.ProcessEnv): void {
   const parent = cache || (home && join(home, '.cache'));
   if (!parent || !isAbsolute(parent)) return;
   try {
     const folder = join(parent, 'usage-ledger');
-    // `recursive` would also create a missing home directory.
+    // The option `recursive` is not used, because it would also create a missing home directory.
     for (const each of [parent, folder]) if (!existsSync(each)) mkdirSync(each, 0o700);
     if (isPrivateFolder(realpathSync(folder))) module.enableCompileCache(folder);
   } catch {

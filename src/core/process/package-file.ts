@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The folder of this package. It is searched for, because the build moves this code into a file in another folder. */
+/**
+ * The folder of this package. It cannot be given relative to this file, because the build moves the code into a file in
+ * another folder.
+ */
 export const PACKAGE_FOLDER = dirname(findPackageJSON(import.meta.url) as string);
 
 export function packageFile(...parts: string[]): string {

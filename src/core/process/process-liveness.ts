@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Reports whether a process with this id is running, under any user. A zombie (ended, but not reaped by its parent, as
- * in a container without an init) is not running. The id does not identify the process: systems reuse ids.
+ * Reports whether a process with this id is running, as any user. A zombie is not running: it has ended, but its parent
+ * has not reaped it, as in a container without an init process. The id does not identify a process for ever, because
+ * systems reuse ids.
  */
 export function isProcessRunning(pid: number): boolean {
   try {
@@ -28,7 +29,8 @@ export function readProcessStart(pid: number): string | null {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The process name in brackets may contain anything. The start time is the 20th field after it.
+    // The process name in brackets may contain any character. The start time is the 20th field after the closing
+    // bracket.
     const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     return started === undefined ? null : `${boot}:${started}`;
   } catch {
@@ -36,7 +38,7 @@ export function readProcessStart(pid: number): string | null {
   }
 }
 
-/** Identifies a process among those of all machines. `start` is the result of `readProcessStart`. */
+/** Identifies a process across machines. `start` is the result of `readProcessStart`. */
 export interface ProcessIdentity {
   host: string;
   pid: number;
@@ -48,8 +50,9 @@ export function thisProcess(): ProcessIdentity {
 }
 
 /**
- * Reports whether the process with this id and this result of `readProcessStart` is running. If the start is unknown,
- * stored or current, only the id is compared.
+ * Reports whether the process with this id is still running. `start` is the result of `readProcessStart` for it, which
+ * tells it from a later process with the same id. If the stored or the current start is unknown, only the id is
+ * compared.
  */
 export function isStillRunning(pid: number, start: string | null): boolean {
   if (!isProcessRunning(pid)) return false;

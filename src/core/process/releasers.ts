@@ -1,7 +1,8 @@
 type Release = () => void | Promise<void>;
 
 /**
- * A stack of acquired resources that are released once, in reverse order. Acquire a resource, then push its release.
+ * A stack of acquired resources. `release` releases them once, in reverse order. Acquire a resource, then push the
+ * function that releases it.
  */
 export class Releasers {
   readonly #stack: Release[] = [];

@@ -30,7 +30,8 @@ export function requireSafePlace(path: string, label: string): void {
       path,
       label,
       `belongs to another user (uid ${found.uid}; this is uid ${currentUid})`,
-      // If root changed the owner to itself, the daemon's user could no longer write to the file.
+      // The remedy for root is not `chown`: if root became the owner, the daemon's user could no longer write to the
+      // file.
       currentUid === 0
         ? 'run usage-ledger as that user'
         : `run usage-ledger as that user, or: chown ${currentUid} ${path}`,
@@ -61,7 +62,7 @@ export function followSafeLink(path: string, label: string): string {
   return realpathSync(path);
 }
 
-/** Returns the path without any links, for the remedy. */
+/** Returns the path with all links resolved, to be shown in the remedy. */
 function targetOf(link: string): string {
   try {
     return realpathSync(link);
@@ -75,8 +76,8 @@ function unsafe(path: string, label: string, fault: string, hint: string): AppEr
 }
 
 /**
- * Returns the number of a group, from `/etc/group` or from `getent`, which also finds groups in directory services.
- * Returns undefined if there is no such group.
+ * Returns the id of a group, from `/etc/group` or from `getent`, which also finds groups in directory services. Returns
+ * undefined if there is no such group.
  */
 export function groupId(name: string): number | undefined {
   return groupIdIn(readFields('/etc/group'), name) ?? groupIdIn(askDirectory(name), name);
@@ -110,12 +111,12 @@ function askDirectory(group: string): string[][] {
     const { execFileSync } = process.getBuiltinModule('node:child_process');
     return splitFields(execFileSync('getent', ['group', '--', group], { encoding: 'utf8', stdio }));
   } catch {
-    // There is no such group, or no getent.
+    // The group does not exist, or the system has no `getent`.
     return [];
   }
 }
 
-/** Returns the fields of each line, or nothing if the system has no such file. */
+/** Returns the fields of each line of a file such as `/etc/passwd`, or an empty list if the system has no such file. */
 function readFields(file: string): string[][] {
   try {
     return splitFields(readFileSync(file, 'utf8'));

@@ -16,7 +16,7 @@ export const RULES = [
 ] as const;
 export type RuleName = (typeof RULES)[number];
 
-/** Returns the rule's name, for a system alert with its cause: `sync_failed:credentials`. */
+/** Returns the rule's name. For a system alert, the cause is added: `sync_failed:credentials`. */
 export function ruleNameWithCause(rule: string, cause: string | null): string {
   return cause === null ? rule : `${rule}:${cause}`;
 }
@@ -42,8 +42,9 @@ export const NOTIFICATION_EVENTS = [
 export type NotificationEvent = (typeof NOTIFICATION_EVENTS)[number];
 
 /**
- * How certain an alert's condition is. `likely`: a forecast expects it. `happened`: the limit is passed, and further
- * usage of the open period can only add to it. `settled`: the period is over and its figures are final.
+ * How certain an alert's condition is. `likely`: a forecast expects that the limit will be passed. `happened`: the
+ * limit is passed, and further usage of the open period can only confirm this. `settled`: the period is over and its
+ * figures are final.
  */
 export const LEVELS = ['likely', 'happened', 'settled'] as const;
 export type Level = (typeof LEVELS)[number];

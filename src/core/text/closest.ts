@@ -1,13 +1,13 @@
 /**
- * Returns the candidate that differs from the word by the fewest edits; undefined if each differs by more than a third
- * of its letters.
+ * Returns the candidate that differs from the word `key` by the fewest edits. Returns undefined if each candidate
+ * differs by more than a third of the letters.
  */
 export function closest(key: string, candidates: readonly string[]): string | undefined {
   return nearest(key, candidates, 1)[0];
 }
 
 /**
- * Returns up to `most` candidates that differ from the word by at most a third of their letters, the most similar
+ * Returns up to `most` candidates that differ from the word `key` by at most a third of the letters, the most similar
  * first. Case and punctuation are ignored.
  */
 export function nearest(key: string, candidates: readonly string[], most: number): string[] {

@@ -1,8 +1,8 @@
 type Reviver = (key: string, value: unknown) => unknown;
 
 /**
- * JSON functions of Node 22 that TypeScript's library does not declare: they give a number's source text and write raw
- * JSON.
+ * JSON functions of Node 22 that TypeScript's library does not declare: `parse` passes the source text of a number to
+ * the reviver, and `rawJSON` writes raw JSON.
  */
 interface SourceJson {
   parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
@@ -19,7 +19,9 @@ export function parseExact(text: string, reviver: Reviver = (_, value) => value)
   return parseJsonNumbers(text, exactNumber, reviver);
 }
 
-/** Parses JSON. Each number becomes what `readNumber` returns for its source text. Throws SyntaxError. */
+/**
+ * Parses JSON. Each number is replaced by the value that `readNumber` returns for its source text. Throws SyntaxError.
+ */
 export function parseJsonNumbers(
   text: string,
   readNumber: (source: string) => unknown,
@@ -41,7 +43,8 @@ export function stringifyExact(value: unknown, space?: number): string {
 }
 
 /**
- * Characters that JSON allows unescaped in strings but a terminal may act on. JSON itself escapes only up to U+001F.
+ * Characters that JSON allows without an escape in strings, but that a terminal may act on. JSON itself requires
+ * escapes only up to U+001F.
  */
 const RISKY = /[\u007f-\u009f\p{Cf}\u2028\u2029]/gu;
 

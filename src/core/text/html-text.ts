@@ -9,8 +9,8 @@ const HTML_ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Escapes outside text for HTML that is built as a string (components escape their own text), between tags or in a
- * quoted attribute. Control and invisible characters become visible, such as `\u001b`.
+ * Escapes text from outside for HTML that is built as a string, between tags or in a quoted attribute. (Components
+ * escape their own text.) Control and invisible characters become visible, such as `\u001b`.
  */
 export function htmlText(text: string): string {
   return inertText(text).replace(/[&<>"']/g, (character) => HTML_ENTITIES[character] ?? '');

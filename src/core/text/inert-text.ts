@@ -5,8 +5,9 @@
 const ACTIVE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * Makes outside text safe to show to a person. Each active character becomes `\u001b` (`\u{e0041}` above U+FFFF); all
- * others stay. Use the result only for display: text that literally contains `\u001b` looks the same.
+ * Makes text from outside safe to show to a person. Each character that a terminal or browser acts on is replaced by an
+ * escape such as `\u001b` (`\u{e0041}` above U+FFFF). Use the result only for display: text that already contains the
+ * six characters `\u001b` looks the same.
  */
 export function inertText(text: string): string {
   return text.replace(ACTIVE, (character) => {
@@ -16,8 +17,9 @@ export function inertText(text: string): string {
 }
 
 /**
- * Escapes active characters in compact JSON text without changing its meaning. Such characters can only occur inside
- * strings, where `\uXXXX` parses back to the same character. Do not pass text with line breaks between tokens.
+ * Escapes, in compact JSON text, the characters that a terminal or browser acts on. The meaning of the JSON does not
+ * change: such characters can only occur inside strings, where `\uXXXX` parses back to the same character. Do not pass
+ * text with line breaks between tokens.
  */
 export function inertJson(json: string): string {
   return json.replace(ACTIVE, (character) =>

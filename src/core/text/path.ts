@@ -10,7 +10,7 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** Returns the value at a path, or undefined if the path leads nowhere. */
+/** Returns the value at a path in a document; undefined if the document has no such path. */
 export function valueAt(document: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, step) => (isGroup(value) ? value[step] : undefined), document);
 }

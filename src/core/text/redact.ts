@@ -6,8 +6,8 @@ const REPLACEMENT = '[redacted]';
 const MINIMUM_LENGTH = 4;
 
 /**
- * Inside the base64 of a longer text, a secret of at least this many bytes is found by its characters; a shorter one by
- * decoding.
+ * A secret of at least this many bytes, inside the base64 of a longer text, is found by its base64 characters. A
+ * shorter secret is found by decoding the text.
  */
 const MINIMUM_PART = 8;
 
@@ -15,8 +15,8 @@ const MINIMUM_PART = 8;
 const MIN_LENGTH_INSIDE_WORDS = 20;
 
 /**
- * One spelling of a secret, such as its base64. A plain spelling is not encoded; if it is a short word, it is not
- * replaced inside a longer word, as `pass` in `passage`.
+ * One spelling of a secret, such as its base64. `isPlain` is true if the spelling is not encoded. A plain spelling that
+ * is a short word is not replaced inside a longer word: `pass` is kept in `passage`.
  */
 interface SecretForm {
   text: string;
@@ -24,10 +24,10 @@ interface SecretForm {
 }
 
 /**
- * Builds a redactor for these secrets. Each is found as it is, in lower and upper case, escaped inside JSON,
+ * Builds a redactor for these secrets. Each secret is found as it is, in lower and upper case, escaped inside JSON,
  * percent-encoded, as base64 or base64url (alone or inside a longer text, such as `user:password`), and as hex in
- * either case. Longer spellings are replaced first: replacing a secret inside a longer one would leave the rest of the
- * longer one.
+ * either case. Longer spellings are replaced first. Otherwise, if one secret contains another, replacing the shorter
+ * one would leave the rest of the longer one readable.
  */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const known = secrets.filter((secret) => secret.length >= MINIMUM_LENGTH);
@@ -56,12 +56,12 @@ function replaceWord(text: string, word: string): string {
   return replaced + text.slice(end);
 }
 
-/** An escape sequence such as `\\u001b[0m` is looked for in this many characters before a word. */
+/** An escape sequence, such as `\\u001b[0m`, is looked for in this many characters before a word. */
 const ESCAPE_LENGTH = 24;
 
 /**
- * Reports whether the text at this position is a whole word. Its patterns are built here and not when the program
- * starts: that takes a millisecond, and is needed only for a text that contains a secret.
+ * Reports whether the text at this position is a whole word. Its regular expressions are created here and not when the
+ * program starts: creating them takes a millisecond, and only a text that contains a secret needs them.
  */
 function isWholeWordAt(text: string, at: number, length: number): boolean {
   const before = text.slice(Math.max(0, at - ESCAPE_LENGTH), at);
@@ -71,8 +71,8 @@ function isWholeWordAt(text: string, at: number, length: number): boolean {
 }
 
 /**
- * Reports whether the text ends in an escape, such as `\n` and `\u001b` of JSON, `%20`, or a terminal colour. Its last
- * letter or digit is not part of the word that follows.
+ * Reports whether the text ends in an escape, such as `\n` or `\u001b` in JSON, `%20`, or a terminal colour. The last
+ * letter or digit of the escape is not part of the word that follows.
  */
 function endsInEscape(text: string): boolean {
   return /(?:\\[bfnrt]|\\u[\da-f]{4}|%[\da-f]{2}|(?:\p{Cc}|\\u001b)\[[\d;]*[a-z])$/iu.test(text);
@@ -101,14 +101,14 @@ function formsOf(secret: string): SecretForm[] {
 }
 
 function percentEncoded(text: string): string[] {
-  // Text with a lone surrogate cannot be percent-encoded, so no address contains it.
+  // Text with a lone surrogate cannot be percent-encoded, so no web address contains it.
   if (!text.isWellFormed()) return [];
   const encoded = encodeURIComponent(text);
   return [encoded, encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()), encoded.replaceAll('%20', '+')];
 }
 
 /**
- * Returns the characters that stand for these bytes in the base64 of any longer text, for each of three alignments.
+ * Returns the base64 characters that these bytes have inside any longer text, for each of the three alignments.
  * Characters that also depend on the neighbouring bytes are left out.
  */
 function base64Parts(bytes: Buffer): string[] {
@@ -128,9 +128,9 @@ const MAY_BE_BASE64 = /[A-Za-z0-9+/_-]{8,}(?:=|%3D){0,2}/gi;
 const BASE64_OFFSETS = [0, 1, 2, 3];
 
 /**
- * Replaces base64 of longer texts that contain one of these short secrets. The few base64 characters of a short secret
- * may be part of any word, so each character run is decoded instead. Decoding starts at each of the first four
- * characters, because an escape such as `\n` may precede the base64.
+ * Replaces the base64 of longer texts that contain one of these short secrets. A short secret has so few base64
+ * characters that ordinary words may contain them, so each run of characters is decoded instead. Decoding starts at
+ * each of the first four characters, because an escape such as `\n` may precede the base64.
  */
 function withoutEncoded(text: string, short: readonly string[]): string {
   if (short.length === 0) return text;
@@ -145,9 +145,9 @@ function hasSecret(text: string, secret: string): boolean {
 }
 
 /**
- * Replaces character runs that are long enough to be a signature or token (40 characters, or 32 hex digits), because
- * whoever reads one can use it. The shortest encoding of a signature has 43 characters; a UUID, with 36, is not
- * replaced.
+ * Replaces each run of characters that is long enough to be a signature or token (40 characters, or 32 hex digits),
+ * because whoever reads a token can use it. The shortest encoding of a signature has 43 characters. A UUID has 36
+ * characters and is not replaced.
  */
 export function withoutOpaqueRuns(text: string): string {
   return text.replace(/[\w+/=%~.-]{40,}|[0-9a-f]{32,}/gi, REPLACEMENT);

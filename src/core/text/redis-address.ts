@@ -1,6 +1,6 @@
 /**
- * The address of a Redis server: `url` for TCP as given, `path` for a unix socket. `db` is 0 when the address names
- * none.
+ * The address of a Redis server: `url` is the given address for TCP, `path` is the path of a unix socket. `db` is 0 if
+ * the address names no database.
  */
 export type RedisAddress = { db: number; username: string; password: string } & (
   | { kind: 'url'; url: string }
@@ -10,10 +10,16 @@ export type RedisAddress = { db: number; username: string; password: string } & 
 export const REDIS_FORMS =
   'redis://[user:password@]host:port[/db], rediss:// for TLS, or unix:///run/redis/redis.sock[?db=N]';
 
-/** For an address whose password contains characters that end it early or make the address ambiguous. */
+/**
+ * The problem of an address whose password contains characters that end the password early or make the address
+ * ambiguous.
+ */
 const NOT_ENCODED = 'is not an address: percent-encode #, %, @, / and ? in the password (%23, %25, %40, %2F, %3F)';
 
-/** Scheme, user information, host, path and query; no fragment. The last @ before the path ends the user information. */
+/**
+ * Matches scheme, user information, host, path and query; no fragment. The last @ before the path ends the user
+ * information.
+ */
 const ADDRESS =
   /^(?<scheme>[a-z][a-z0-9+.-]*):\/\/(?:(?<user>[^/?#\s]*)@)?(?<host>[^@/?#\s]*)(?<path>\/[^?#\s]*)?(?:\?(?<query>[^#\s]*))?$/i;
 

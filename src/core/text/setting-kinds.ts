@@ -17,7 +17,7 @@ export function integerBetween(least: number, most: number) {
   return numeric(z.int().check(z.gte(least), z.lte(most)));
 }
 
-/** A boolean, also as text from an environment variable. */
+/** Accepts a boolean, or the text `true` or `false` from an environment variable. */
 export const flag = z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean());
 
 /**

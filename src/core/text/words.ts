@@ -14,7 +14,8 @@ export function formatDuration(durationMs: number): string {
 }
 
 /**
- * Lists the first names and counts the rest: `a, b and 1,200 more`. `count` is the total when `names` is only a part.
+ * Lists the first `most` names and counts the others: `a, b and 1,200 more`. `count` is the total number if `names` is
+ * only a part of all names.
  */
 export function firstOf(names: readonly string[], most: number, count = names.length): string {
   const shown = names.slice(0, most).join(', ');
@@ -22,8 +23,8 @@ export function firstOf(names: readonly string[], most: number, count = names.le
 }
 
 /**
- * Shortens truncated text to its last complete sentence; if that is less than half of the text, to its last complete
- * clause. Returns null if that, too, is less than half.
+ * Shortens a text that was cut off to its last complete sentence. If that is less than half of the text, shortens it to
+ * its last complete clause. Returns null if that is also less than half.
  */
 export function cutAtClause(cut: string): string | null {
   const [sentence, ...clauses] = ['. ', '; ', ': ', ', '].map((mark) => cut.lastIndexOf(mark)) as [number, ...number[]];
@@ -32,8 +33,8 @@ export function cutAtClause(cut: string): string | null {
 }
 
 /**
- * Inserts a comma at each thousand, exact for any number of digits. Intl is not used: loading its first locale takes 15
- * ms.
+ * Inserts a comma after each thousand. The result is exact for any number of digits. Intl is not used, because loading
+ * its first locale takes 15 ms.
  */
 export function withThousands(digits: string): string {
   if (digits.length <= 3) return digits;
@@ -51,7 +52,7 @@ const FILE_READ_FAULTS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** Explains why a file cannot be read, from the code of the error. */
+/** Explains why a file cannot be read, given the code of the system error, such as `ENOENT`. */
 export function readFaultText(code = 'error'): string {
   return FILE_READ_FAULTS[code] ?? code;
 }

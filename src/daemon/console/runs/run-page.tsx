@@ -108,7 +108,7 @@ function monthsText(from: string | null, to: string | null): string | undefined 
   return to === null || to === from ? monthName(from) : `${monthName(from)} to ${monthName(to)}`;
 }
 
-/** The table of the walks that read the whole listing, each with its certificate. */
+/** The table of the run's walks through the listing, each with its counts and its digest. */
 function RunWalks({ walks }: { walks: readonly Walk[] }) {
   const heads = [
     { label: 'Reading' },
