@@ -53,9 +53,9 @@ export function isActiveAt(times: TimeIntervals, atMs: number): boolean {
 }
 
 /**
- * Returns when the active interval ends, at most `endMs`; null if no interval is active at `nowMs`. Intervals end at
- * full quarters of an hour. If the end is more than 35 days away, returns an earlier time, at which the caller must ask
- * again.
+ * Returns when the active interval ends, rounded up to a full quarter of an hour and at most `endMs`; null if no
+ * interval is active at `nowMs`. If the end is more than 35 days away, returns an earlier time, at which the caller
+ * must ask again.
  */
 export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number): number | null {
   const parsed = parseTimes(times);
@@ -66,8 +66,8 @@ export function activeUntilMs(times: TimeIntervals, nowMs: number, endMs: number
 }
 
 /**
- * Returns when the next interval starts, or `nowMs` if an interval is active. Intervals start at full quarters of an
- * hour. If none starts within 35 days, returns the end of these 35 days, at which the caller must ask again.
+ * Returns when the next interval starts, rounded up to a full quarter of an hour, or `nowMs` if an interval is active.
+ * If none starts within 35 days, returns the end of these 35 days, at which the caller must ask again.
  */
 export function nextActiveMs(times: TimeIntervals, nowMs: number): number {
   const parsed = parseTimes(times);
@@ -76,8 +76,8 @@ export function nextActiveMs(times: TimeIntervals, nowMs: number): number {
 }
 
 /**
- * Returns the next full quarter of an hour at which an interval begins or ends, at the latest the first one after
- * `latestMs`.
+ * Returns the first full quarter of an hour after `nowMs` at which an interval has begun or ended, at the latest the
+ * first one after `latestMs`.
  */
 function changeMs(parsed: ParsedIntervals, timeZone: string | null, nowMs: number, latestMs: number): number {
   const isInsideNow = isInside(parsed, localMs(nowMs, timeZone));

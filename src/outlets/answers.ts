@@ -26,7 +26,8 @@ export function parseJsonAs<T>(text: string, schema: z.ZodType<T>): T {
 }
 
 /**
- * Converts the error of a read request that had to precede the events into their outcome: they were certainly not sent.
+ * Converts the error of a read request that had to succeed before the events could be sent into the outcome of these
+ * events: they were certainly not sent.
  */
 export function unsentOutcome(error: unknown): SendOutcome {
   if (!(error instanceof AppError)) throw error;
@@ -59,8 +60,8 @@ export function meterMismatchError(message: string, hint: string): AppError {
 }
 
 /**
- * Posts the events in one call. If the receiver refuses the call, posts its halves separately, until only the faulty
- * events are refused.
+ * Posts the events in one call. If the receiver refuses the call, posts each half of the events in a call of its own,
+ * and so on, until only the faulty events are refused.
  */
 export async function sendSplitting(
   events: readonly UsageEvent[],
@@ -75,8 +76,8 @@ export async function sendSplitting(
 }
 
 /**
- * Sends the events that the receiver can represent exactly: those for which `refusalReason` returns null. The others
- * are not sent; their outcome is `refused` with the returned reason.
+ * Sends the events that the receiver can represent exactly. `refusalReason` returns null for these events. The other
+ * events are not sent; their outcome is `refused` with the returned reason.
  */
 export async function sendRepresentable(
   events: readonly UsageEvent[],

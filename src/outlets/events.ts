@@ -10,14 +10,14 @@ import type { ReceiverLimits, UsageEvent } from './receiver.ts';
 export interface OutletScope {
   ledgerId: string;
   fromPeriod: string;
-  /** Null: all workspaces. */
+  /** The ids of the workspaces that the outlet sends; null: all workspaces. */
   workspaces: readonly string[] | null;
 }
 
 type TenantNames = Pick<OutletEntry, 'tenantId' | 'externalRef' | 'labels'>;
 type OutletFields = Pick<OutletConfig, 'customer' | 'send'>;
 
-/** Returns the receiver's name for a tenant; null if it has none. */
+/** Returns the name by which the receiver knows a tenant; null if the tenant has no such name. */
 export function customerOf({ tenantId, externalRef, labels }: TenantNames, { customer }: OutletFields): string | null {
   if (customer === 'tenant_id') return tenantId;
   if (customer === 'external_ref') return externalRef || null;
@@ -41,15 +41,16 @@ interface EntryScope {
 }
 
 /**
- * An entry as an event to send, or as an exception with the reason why it is not sent; null: the outlet does not send
- * it.
+ * The result of preparing an entry: an event to send, or an exception with the reason why the entry is not sent. Null
+ * if the entry does not belong to the part of the ledger that the outlet sends.
  */
 export type PreparedEntry = { event: UsageEvent } | { exception: OutletException } | null;
 
 /**
- * Converts an entry into an event; if the event cannot be sent now, into an exception with the reason; null if the
- * outlet does not send the entry. Entries up to `flightTo` may already have been sent. They are sent again even if
- * their workspace is retired, because otherwise nobody would know whether they arrived.
+ * Converts an entry into an event. If the event cannot be sent now, returns an exception with the reason. Returns null
+ * if the entry does not belong to the part of the ledger that the outlet sends. Entries up to `flightTo` may already
+ * have been sent. They are sent again even if their workspace is retired, because otherwise nobody would know whether
+ * they arrived.
  */
 export function prepareEntry(
   entry: OutletEntry,
@@ -81,8 +82,8 @@ export function prepareEntry(
 
 /**
  * Returns the time of an event: the time when the entry was recorded, moved into the entry's own month if necessary, so
- * that the usage counts in the month that the service reported. If the recorded time lies in the future, the clock was
- * wrong then, and the first second of the month is returned.
+ * that the usage counts in the month that the service reported. A recorded time in the future shows that the clock was
+ * wrong; the result is then the first second of the month.
  */
 function eventTime({ recordedAt, period }: OutletEntry, nowMs: number): number {
   const recordedMs = Date.parse(recordedAt);
@@ -120,7 +121,7 @@ export function toCloudEvent(event: UsageEvent, ledgerId: string) {
   };
 }
 
-/** Returns a number if every JSON reader represents it exactly, else text. */
+/** Returns the value as a number if every JSON reader can represent it exactly; otherwise as text. */
 function jsonInteger(value: bigint): number | string {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);

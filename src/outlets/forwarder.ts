@@ -44,7 +44,10 @@ export interface StepReport {
   taken: number;
   /** True if another step may send more now. */
   more: boolean;
-  /** Why events must be sent again, and the delay that the receiver asked for (null: none). Null if nothing failed. */
+  /**
+   * If events must be sent again, the receiver's answer and the delay that it asked for (`afterMs`; null if it asked
+   * for none). Null if nothing failed.
+   */
   fault: { answer: string; afterMs: number | null } | null;
   /** Why this step paused the outlet; null if it did not. */
   paused: string | null;
@@ -65,7 +68,7 @@ export function scopeOf(row: OutletRow, ledgerId: string): OutletScope {
   return { ledgerId, fromPeriod: row.fromPeriod, workspaces };
 }
 
-/** Returns the reason why a started outlet that is not paused sends nothing; null if it sends. */
+/** Returns the reason why a started outlet sends nothing although it is not paused; null if it sends. */
 export function reasonNotSending(row: OutletRow, outlet: OutletConfig): string | null {
   const start = `to preview the change, run \`usage-ledger outlets start ${outlet.name}\``;
   if (row.receiver !== receiverKind(outlet)) {
@@ -80,7 +83,10 @@ export function reasonNotSending(row: OutletRow, outlet: OutletConfig): string |
 export class Forwarder {
   readonly #deps: ForwarderDeps;
   readonly #pace: (signal: AbortSignal) => Promise<void>;
-  /** Reports which events up to entry `upTo` the receiver has. They may have been sent. Null before it was asked. */
+  /**
+   * `of` reports whether the receiver has an event, for events up to entry `upTo` that may have been sent. Null if the
+   * receiver has not been queried.
+   */
   #arrivals: { upTo: number; askedMs: number; of: (event: UsageEvent) => ArrivalStatus } | null = null;
 
   constructor(deps: ForwarderDeps) {
@@ -88,7 +94,10 @@ export class Forwarder {
     this.#pace = new HostPacer(deps.receiver.limits.callsPerSecond, deps.clock).lane('');
   }
 
-  /** Sends the next entries after the cursor, at most a thousand. */
+  /**
+   * Sends the next entries after the outlet's cursor, at most `ENTRIES_PER_STEP`. All entries up to the cursor have
+   * been processed.
+   */
   async step(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
@@ -101,8 +110,8 @@ export class Forwarder {
       if (of === null) return this.#pauseUncertain(row, flightTo);
       this.#arrivals = { upTo: flightTo, askedMs: clock.monotonic(), of };
     }
-    // Events that may have been sent are settled before others are sent: otherwise a customer's sum would not show
-    // whether the receiver has them.
+    // Events that may have been sent are cleared up before other events are sent. Otherwise a customer's sum would not
+    // show whether the receiver has them.
     const to = flightTo !== null && flightTo > cursor ? flightTo : lastEntryId(connection);
     const entries = entriesAfterCursor(connection, { cursor, to, limit: ENTRIES_PER_STEP });
     const last = entries.at(-1);
@@ -135,7 +144,9 @@ export class Forwarder {
     });
   }
 
-  /** Sends the held entries of one tenant that now has a name at the receiver, or whose workspace was resumed. */
+  /**
+   * Sends the held entries of one tenant that now has a name at the receiver, or whose workspace is no longer retired.
+   */
   async stepHeld(signal: AbortSignal): Promise<StepReport> {
     const { connection, clock, receiver, outlet } = this.#deps;
     const row = readOutlet(connection, outlet.name);
@@ -170,8 +181,8 @@ export class Forwarder {
   }
 
   /**
-   * Reports whether the saved answers of the receiver can still be used: they cover an entry after the cursor, and the
-   * receiver still recognizes the ids that were sent since it answered.
+   * Reports whether the saved answers of the receiver can still be used. They must cover an entry after the cursor, and
+   * the receiver must still recognize the ids of events that were sent since it answered.
    */
   #counts({ upTo, askedMs }: { upTo: number; askedMs: number }, cursor: number): boolean {
     const { clock, receiver } = this.#deps;
@@ -179,8 +190,8 @@ export class Forwarder {
   }
 
   /**
-   * Reports whether the receiver may have forgotten the ids of events sent at that time, so that it would count them
-   * twice. True if that is unknown.
+   * Reports whether the receiver may have forgotten the ids of events that were sent at time `since`. It would then
+   * count these events twice. True if the age of the events is unknown.
    */
   #isForgotten(since: string | null): boolean {
     const age = since === null ? 0 : ageMs(Date.parse(since), this.#deps.clock.now());
@@ -205,7 +216,8 @@ export class Forwarder {
   }
 
   /**
-   * Sends the events and returns one outcome for each: `NOT_SENT` for those that must wait because another one failed.
+   * Sends the events and returns one outcome for each of them. The outcome is `NOT_SENT` for events that must wait
+   * because another event failed.
    */
   async #send(events: readonly UsageEvent[], receiver: Receiver, signal: AbortSignal): Promise<SendOutcome[]> {
     const outcomes: SendOutcome[] = events.map((event) => this.#known(event) ?? NOT_SENT);
@@ -277,7 +289,7 @@ function isUndecided(outcome: SendOutcome | undefined): boolean {
   return outcome === undefined || outcome.is === 'retry' || outcome.is === 'unauthorized';
 }
 
-/** Reports whether an event was certainly not accepted. */
+/** Reports whether the outcome shows that the receiver certainly did not accept the event. */
 function isCertain(outcome: SendOutcome | undefined): boolean {
   return outcome?.is === 'unauthorized' || (outcome?.is === 'retry' && outcome.certain) || outcome?.is === 'refused';
 }

@@ -19,7 +19,7 @@ export interface OpenReceiverDeps {
   dispatcher?: Dispatcher | undefined;
 }
 
-/** Creates the receiver of an outlet without making a request. */
+/** Creates the receiver of an outlet. Makes no request. */
 export function openReceiver(
   outlet: OutletConfig,
   { ledgerId, clock, proxy, redact, dispatcher }: OpenReceiverDeps,

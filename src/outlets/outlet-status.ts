@@ -20,7 +20,8 @@ export interface OutletStatus {
   events: Record<OutletEventState, { events: number; quantity: bigint }>;
   checkedAt: string | null;
   /**
-   * Differences that the last comparison with the receiver found; null if it found none, or if there was no comparison.
+   * The differences that the last comparison with the receiver found. Null if it found none, and if there was no
+   * comparison.
    */
   differences: readonly unknown[] | null;
 }
@@ -58,8 +59,8 @@ export function readOutletStatuses(connection: LedgerDb, outlets: readonly Outle
 }
 
 /**
- * Describes the problems of an outlet; null if there are none. Manual pauses and outlets that were not started are not
- * problems.
+ * Describes the problems of an outlet; null if there are none. It is not a problem if a person paused the outlet, or if
+ * the outlet was not started.
  */
 export function describeOutletProblems(status: OutletStatus, isByHand: boolean): string | null {
   const { state, reason, send, events, differences } = status;

@@ -8,7 +8,8 @@ import { scopeOf } from './forwarder.ts';
 import type { ReceiverLimits } from './receiver.ts';
 
 /**
- * The number and total quantity of a month's events that would be sent, and the numbers of its held and late events.
+ * A preview of one month: the number and the total quantity of the events that would be sent, and the numbers of held
+ * and late events.
  */
 interface MonthPreview {
   period: string;
@@ -21,7 +22,7 @@ interface MonthPreview {
 interface StartRequest {
   outlet: OutletConfig;
   scope: OutletScope;
-  /** The outlet's row if it was started before. */
+  /** The outlet's row in the ledger if the outlet was started before. */
   before: OutletRow | undefined;
   limits: ReceiverLimits;
 }
@@ -29,8 +30,8 @@ interface StartRequest {
 const PREVIEW_STEP = 2000;
 
 /**
- * Counts, by month, the events that starting the outlet now would send. The checks are those of the forwarder.
- * `unmapped` lists the tenants without a name at the receiver.
+ * Counts, for each month, the events that would be sent if the outlet were started now. The same checks as in the
+ * forwarder decide whether an event would be sent. `unmapped` lists the tenants that have no name at the receiver.
  */
 export async function previewStart(
   connection: LedgerDb,

@@ -17,13 +17,13 @@ interface ReadBackDeps {
 }
 
 /**
- * Whether an event that may have been sent is at the receiver. `unclear`: its sums do not show it, for the given
- * reason.
+ * Whether the receiver has an event that may have been sent. `unclear`: the receiver's sums do not show it; the text is
+ * the reason.
  */
 export type ArrivalStatus = 'arrived' | 'absent' | { unclear: string };
 
 /**
- * Queries the receiver's sums for every customer and month with entries up to `flightTo` that may have been sent.
+ * Asks the receiver for its sum for each customer and month that has entries up to `flightTo` that may have been sent.
  * Returns a function that looks up whether an event arrived; null if the receiver cannot be queried.
  */
 export async function createArrivalLookup(
@@ -99,9 +99,9 @@ export async function checkOutlet(
 }
 
 /**
- * Returns the entries of events that the receiver reported as refused, limited to customers and months whose sums
- * differ. An event may have been sent again with success since the report. Sending it once more could count it twice,
- * because the receiver may have forgotten its id.
+ * Returns the entries of events that the receiver reported as refused. Only entries of customers and months whose sums
+ * differ are returned: after the report, an event may have been sent again with success. Sending it once more could
+ * count it twice, because the receiver may have forgotten its id.
  */
 export async function findRefusedEntries(
   { ledgerId, ...asking }: ReadBackDeps & { ledgerId: string },
@@ -141,7 +141,7 @@ function workspacesOf({ workspaces }: OutletRow): readonly string[] | null {
   return workspaces === null ? null : (JSON.parse(workspaces) as string[]);
 }
 
-/** Adds up sums by customer, because several tenants may be one customer at the receiver. */
+/** Adds up the sums of each customer's tenants, because several tenants may be one customer at the receiver. */
 function byCustomer(sums: readonly SentSum[], outlet: OutletConfig) {
   const customers = new Map<string, { quantity: bigint; tenants: SentSum[] }>();
   for (const sum of sums) {

@@ -15,13 +15,16 @@ export interface ReceiverHttpOptions {
   proxy: ProxySettings | null;
   redact: Redactor;
   clock: Clock;
-  /** Sends all requests if set, in place of connections of the client's own; `close` leaves it open. */
+  /**
+   * If set, this dispatcher sends all requests, and the client opens no connections of its own. `close` does not close
+   * the dispatcher.
+   */
   dispatcher?: Dispatcher | undefined;
 }
 
 export interface ReceiverRequest {
   method: 'GET' | 'POST';
-  /** Base URL if the receiver accepts events on another host; default: the outlet's `url`. */
+  /** The base URL, if the receiver accepts events on another host. Default: the outlet's `url`. */
   base?: string;
   /** Path and query, appended to the base URL. */
   path?: string;
@@ -31,11 +34,11 @@ export interface ReceiverRequest {
 
 export type ReceiverAnswer =
   /**
-   * `retryAfterMs`: from the Retry-After header. `body` is raw: pass it through `displayText` before showing or storing
-   * it.
+   * `retryAfterMs`: the delay in the Retry-After header; null if there is none. `body` is raw: pass it through
+   * `displayText` before showing or storing it.
    */
   | { status: number; body: string; retryAfterMs: number | null }
-  /** There was no answer. `certain`: true if the receiver certainly did not get the request. */
+  /** There was no answer. `certain` is true if the receiver certainly did not get the request. */
   | { status: null; fault: string; certain: boolean };
 
 /** The dependencies of every receiver type. */
@@ -43,7 +46,7 @@ export interface ReceiverDeps {
   /** Makes requests with the outlet's `url`, proxy, certificates and timeout. It limits the size of answers. */
   http: ReceiverHttp;
   clock: Clock;
-  /** The id of the ledger: the `source` of its events. */
+  /** The id of the ledger, which is the `source` of its events. */
   ledgerId: string;
 }
 
@@ -97,14 +100,17 @@ export class ReceiverHttp {
     return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)}…` : line;
   }
 
-  /** Converts an answer into the outcome of the events that were sent, by the usual meaning of its HTTP status. */
+  /**
+   * Converts an answer into the outcome of the events that were sent with the request, by the usual meaning of the HTTP
+   * status.
+   */
   outcomeOf(answer: ReceiverAnswer): SendOutcome {
     if (answer.status === null) return { is: 'retry', answer: answer.fault, certain: answer.certain, afterMs: null };
     const { status, retryAfterMs } = answer;
     if (status >= 200 && status < 300) return { is: 'accepted' };
     const text = `HTTP ${status} ${this.displayText(answer.body)}`.trim();
     if (status === 401 || status === 403) return { is: 'unauthorized', answer: text };
-    // A broken ingress answers with 404 or a redirect, so neither is a verdict on an event.
+    // A proxy that is set up wrongly answers with 404 or a redirect, so neither status means that an event was refused.
     if (status === 429 || status === 404 || status < 400) {
       return { is: 'retry', answer: text, certain: true, afterMs: retryAfterMs };
     }
@@ -113,14 +119,17 @@ export class ReceiverHttp {
   }
 
   /**
-   * Makes a read request and returns the body of its answer. Throws the errors of `Receiver.probe` unless the status is
+   * Makes a read request and returns the body of the answer. Throws the errors of `Receiver.probe` if the status is not
    * 2xx.
    */
   async fetchBody(call: ReceiverRequest, signal: AbortSignal): Promise<string> {
     return this.requireBody(await this.callWithRetries(call, signal));
   }
 
-  /** Makes a read request and retries it after status 429, which comparing a month with many customers may cause. */
+  /**
+   * Makes a read request and repeats it after status 429. Comparing a month with many customers may exceed the
+   * receiver's rate limit.
+   */
   async callWithRetries(call: ReceiverRequest, signal: AbortSignal): Promise<ReceiverAnswer> {
     const { clock } = this.#options;
     for (let waits = 0; ; waits += 1) {

@@ -6,7 +6,10 @@ import type { RepeatedRecord, WalkFlaws } from '../ledger/journal/staging/walk-f
 const MAX_NAMED_RECORDS = 3;
 const MAX_NAMED_PAGES = 5;
 
-/** Describes why a walk is not a consistent listing, such as `tenant "acme" is listed twice for 2026-11 (page 1)`. */
+/**
+ * Describes why the records of a walk are not a consistent listing, such as `tenant "acme" is listed twice for 2026-11
+ * (page 1)`.
+ */
 export function describeFlaws(facts: WalkFacts, flaws: WalkFlaws): string {
   const { changedTotals, identicalPages, outside, shortPage, repeated } = flaws;
   const causes: string[] = [];
@@ -19,7 +22,8 @@ export function describeFlaws(facts: WalkFacts, flaws: WalkFlaws): string {
   if (shortPage !== null) {
     causes.push(`page ${shortPage.page} has ${counted(shortPage.records, 'record')}, page 1 has ${shortPage.fullPage}`);
   }
-  // A walk that ends early at one of the causes above has fewer records, so their number is no further cause.
+  // A walk that ended early because of one of the causes above has fewer records than announced, so their number is not
+  // reported as another cause.
   const isWhole = facts.pages >= facts.totalPages;
   const records = facts.records - facts.recordsOutsideWindow;
   if (causes.length === 0 || (isWhole && records !== facts.totalRecords)) causes.push(...countText(facts, records));

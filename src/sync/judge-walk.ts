@@ -2,10 +2,10 @@ import type { Consistency } from '../config/types.ts';
 import type { WalkVerdict } from '../ledger/journal/runs/fail-run.ts';
 import type { WalkFacts } from '../ledger/journal/staging/staging.ts';
 
-/** With `consistency: auto`, listings up to this many pages are read until two consecutive walks agree. */
+/** With `consistency: auto`, a listing of at most this many pages is read until two consecutive walks agree. */
 const AUTO_TWICE_PAGES = 50;
 
-/** A sign that the listing changed during the walk, or is incomplete. */
+/** A sign that the listing changed during a walk, or is incomplete. A walk reads all pages of the listing once. */
 export type ChangeSign =
   | 'totals_moved'
   | 'pages_missing'
@@ -21,11 +21,12 @@ interface WalkJudgement {
 }
 
 /**
- * Decides whether a walk is accepted. A walk is complete if it read every page, found the same totals on each, found as
- * many distinct keys as the announced records, and no key twice or outside the window. The number of keys shows that
- * rows moved to another page, because one row is then missed and another repeated. It does not show a deletion combined
- * with an addition, so `twice` also requires a complete previous walk with the same keys. If every page has the same
- * bytes as in the last verified listing, one walk suffices.
+ * Decides whether a walk is accepted. A walk is complete if it read every page, if all pages announced the same totals,
+ * if it found as many distinct keys as records were announced, and if no key was repeated or outside the window. If
+ * rows moved to another page during the walk, one row is missed and another is repeated, so the number of keys is
+ * wrong. If one row was deleted and another was added, the number of keys is right; therefore `twice` also requires a
+ * complete previous walk with the same keys. If every page has the same bytes as in the last verified listing, one walk
+ * is enough.
  */
 export function judgeWalk(facts: WalkFacts, consistency: Consistency, previousWasClean: boolean): WalkJudgement {
   const signs = findChangeSigns(facts);

@@ -1,7 +1,10 @@
 import { addPeriods, type Period, periodAt, periodEndMs } from '../core/period.ts';
 import type { RunWindow } from '../ledger/journal/staging/staging.ts';
 
-/** A period is read for this many hours after it has settled: closing it needs two agreeing walks that far apart. */
+/**
+ * A period is read for this many hours after it has settled, because closing it requires two agreeing walks that are
+ * this many hours apart.
+ */
 const CLOSING_HOURS = 24;
 
 export interface WindowInput {
@@ -10,17 +13,17 @@ export interface WindowInput {
   first: boolean;
   kind: 'scheduled' | 'reconcile' | 'manual';
   lookbackPeriods: number;
-  /** For this many hours after its end, a period may still change. */
+  /** The number of hours after its end in which a period may still change. */
   settleHours: number;
-  /** The first period, from the command line. It overrides all other settings. */
+  /** The first period, if given on the command line. It overrides all other settings. */
   from?: Period | undefined;
-  /** The last period, from the command line; otherwise the current one. */
+  /** The last period, if given on the command line; otherwise the current period is the last. */
   to?: Period | undefined;
 }
 
 /**
  * Returns the periods that a run reads. The first run and every reconciliation read the whole history. Other runs read
- * the current period, the previous one until it can be closed, and `lookbackPeriods` more before those.
+ * the current period, the previous period until it can be closed, and `lookbackPeriods` earlier periods.
  */
 export function planWindow(input: WindowInput): RunWindow {
   const current = periodAt(input.nowMs);

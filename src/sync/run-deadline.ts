@@ -8,11 +8,11 @@ const IDLE_MS = 5 * 60_000;
 
 /** The two time limits of a run: one for the whole run, one for the time between pages. */
 export interface RunDeadline {
-  /** Aborts with a retryable `run_timeout` when a limit is exceeded. */
+  /** Aborts with the retryable error `run_timeout` when a limit is exceeded. */
   readonly signal: AbortSignal;
   /** Restarts the limit for the time between pages. Call it for each page. */
   progress(): void;
-  /** Waits for `waiting`. The two time limits stop meanwhile, and start anew afterwards. */
+  /** Waits for `waiting`. The two time limits do not apply during the wait, and start from zero after it. */
   hold(waiting: Promise<void>): Promise<void>;
   stop(): void;
 }
@@ -25,7 +25,7 @@ export function startRunDeadline(
   const controller = new AbortController();
   let held = 0;
   const end = (what: string): void => {
-    // Neither limit ends the run during a wait: both start from zero afterwards.
+    // The limits do not end the run during a wait. `hold` restarts both afterwards.
     if (held > 0) return;
     const hint = 'nothing was applied; the slot is tried again. `run_minutes` limits how long a run may take';
     controller.abort(new AppError('run_timeout', what, { retryable: true, hint }));
@@ -53,8 +53,8 @@ export function startRunDeadline(
 }
 
 /**
- * Calls `call` when `ms` have passed since the last restart, and again after each further `ms`. Each page causes a
- * restart, so a restart sets no timer.
+ * Calls `call` when `ms` milliseconds have passed since the last restart, and again after each further `ms`. A restart
+ * only stores a time and sets no timer, because it happens for each page.
  */
 function watchFor(clock: Clock, ms: number, call: () => void): { restart(): void; stop: Cancel } {
   let endsMs = clock.monotonic() + ms;
@@ -78,12 +78,15 @@ function inMinutes(ms: number): string {
 
 const YEAR_MS = 366 * 24 * 60 * 60_000;
 
-/** Returns the latest time at which a schedule starts the next run; milliseconds since the epoch. */
+/**
+ * Returns the time of the next run on the schedule after `nowMs`, in milliseconds since the epoch. If that time is not
+ * known exactly, returns the latest one possible.
+ */
 export type NextSlot = (nowMs: number) => number;
 
 /**
- * Adds the wait that the service requests, and the time of the next attempt, to the message of a rate-limit error.
- * Returns any other error unchanged. A manual run has no `nextSlot`, so only the wait is added.
+ * Adds two facts to the message of a rate-limit error: how long the service asks to wait, and when the next attempt is.
+ * A manual run has no `nextSlot`, so only the wait is added. Any other error is returned unchanged.
  */
 export function addWaitToMessage(error: unknown, nowMs: number, nextSlot?: NextSlot): unknown {
   if (!(error instanceof RateLimitedError) || error.retryAfterMs === null) return error;
@@ -96,8 +99,8 @@ export function addWaitToMessage(error: unknown, nowMs: number, nextSlot?: NextS
 }
 
 /**
- * Returns when a workspace is synced again after a failed run, in milliseconds since the epoch: after the wait that the
- * service requested, or `shortestMs` if that is longer, but at the next slot at the latest.
+ * Returns when a workspace is synced again after a failed run, in milliseconds since the epoch. This is after the wait
+ * that the service requested, or after `shortestMs` if that is longer, but at the next scheduled time at the latest.
  */
 export function nextAttemptMs(error: unknown, nowMs: number, nextSlot: NextSlot, shortestMs = 0): number {
   const wished = error instanceof AppError && 'retryAfterMs' in error ? Number(error.retryAfterMs) : 0;

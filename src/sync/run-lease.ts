@@ -3,7 +3,10 @@ import { type ClaimedRun, LEASE_MS } from '../ledger/journal/runs/claim-run.ts';
 import { FencedError } from '../ledger/store/file/sqlite-errors.ts';
 import type { SyncDeps } from './sync-deps.ts';
 
-/** Renews the lease of a run until `stop` is called. The signal aborts when another run takes the workspace. */
+/**
+ * Renews the run's lease on its workspace until `stop` is called. The signal aborts when another run takes over the
+ * workspace.
+ */
 export function keepRunLease(deps: SyncDeps, claimed: ClaimedRun): { signal: AbortSignal; stop: () => void } {
   const lost = new AbortController();
   const stop = every(deps.clock, LEASE_MS / 3, () => {

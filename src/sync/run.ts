@@ -16,7 +16,10 @@ import { confirmWithdrawals } from './withdrawals.ts';
 export interface SyncRequest {
   kind: RunKind;
   slot: string | null;
-  /** Returns the time of the next slot, or the latest one possible if it is not exact; absent for a manual run. */
+  /**
+   * Returns the time of the next scheduled run, or the latest possible time if it is not known exactly. Absent for a
+   * manual run.
+   */
   nextSlot?: NextSlot;
   window: RunWindow;
   signal: AbortSignal;
@@ -32,12 +35,13 @@ export type SyncOutcome =
       pages: number;
       records: number;
     } & Omit<ApplyResult<EvaluationResult>, 'extra'> & { alerts: EvaluationResult })
-  /** An earlier run, `runId`, has already done the slot. */
+  /** The earlier run `runId` has already done the work of this scheduled time. */
   | { status: 'already_done'; workspaceId: string; runId: string };
 
 /**
- * Syncs one workspace: claims it, reads the listing until a walk is verified, and applies that walk in one transaction.
- * After any failure the ledger has no partial state, the run's row has the reason, and the error is thrown.
+ * Syncs one workspace: claims the workspace for this run, reads the listing until a walk is verified, and applies that
+ * walk in one transaction. If anything fails, the ledger is unchanged except for the run's row, which has the reason,
+ * and the error is thrown.
  */
 export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promise<SyncOutcome> {
   const { writer, workspace, clock, logger } = deps;
@@ -83,7 +87,8 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
       ...applied,
     };
   } catch (error) {
-    // After an abort the reason of the abort is the error: the error of the interrupted work is only its consequence.
+    // After an abort, the reason of the abort is reported. The error of the interrupted work is only a consequence of
+    // it.
     const ended = signal.aborted ? signal.reason : error;
     const cause = addWaitToMessage(ended, clock.now(), request.nextSlot);
     const failure = toFailure(cause, last);
@@ -91,7 +96,8 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
     try {
       await writer.failRun({ runKey: claimed.runKey, failure, fault, nowMs: clock.now() });
     } catch (second) {
-      // The run stays `running` until the next run supersedes it. `cause` is thrown: it matters more than this error.
+      // The run's row keeps the status `running` until the next run supersedes it. `cause` is thrown, because it
+      // matters more than this error.
       log.error({ reason: summarizeError(second).message }, 'the failed run could not be recorded');
     }
     throw cause;
@@ -102,7 +108,7 @@ export async function syncWorkspace(deps: SyncDeps, request: SyncRequest): Promi
   }
 }
 
-/** Confirms withdrawals with the service, then applies the run in one transaction. */
+/** Asks the service to confirm that missing records were withdrawn, then applies the run in one transaction. */
 async function applyVerified(deps: SyncDeps, claimed: ClaimedRun, walk: WalkRecord, signal: AbortSignal) {
   const { workspace, clock } = deps;
   const { withdrawals, unconfirmed } = await confirmWithdrawals(deps, claimed, signal);

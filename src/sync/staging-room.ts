@@ -1,4 +1,7 @@
-/** Estimated bytes per staged record: its figures, its key and its share of tables that grow by doubling. */
+/**
+ * The estimated memory per staged record, in bytes: its figures, its key, and its share of tables whose size doubles
+ * when they are full.
+ */
 const BYTES_PER_RECORD = 24;
 /** A run stages this many records without waiting: they take little memory even if every run does so. */
 const RECORDS_WITHOUT_WAIT = 50_000;
@@ -10,9 +13,10 @@ interface RoomWaiter {
 }
 
 /**
- * Limits the memory that the staged records of all runs use together. A run with a long listing waits once, in order,
- * until there is memory for all announced records, and keeps that memory until it ends. It needs no more later, so no
- * run waits for ever. A listing larger than the whole limit is staged while no other long listing is.
+ * Limits the memory that the staged records of all runs use together. A run with a long listing waits once, in the
+ * order of arrival, until there is memory for all announced records, and keeps that memory until it ends. It never
+ * waits again, so runs cannot block each other for ever. A listing that needs more than the whole limit is staged while
+ * no other long listing is being staged.
  */
 export class StagingMemory {
   readonly #capacity: number;
@@ -61,7 +65,7 @@ export class StagingMemory {
       const drop = (): void => {
         this.#waiting.delete(waiter);
         reject(signal.reason);
-        // A later waiter may need less memory than the one that gave up, so it may be admitted now.
+        // A later run in the queue may need less memory than the one that gave up, so it may be admitted now.
         this.#admit();
       };
       const waiter: RoomWaiter = {

@@ -14,7 +14,7 @@ export interface PageQuery {
   perPage: number;
 }
 
-/** Converts a window to the parameters of a query. */
+/** Converts a window of periods to the parameters of a query. */
 export function windowParameters({ from, to }: RunWindow): Pick<PageQuery, 'fromPeriod' | 'toPeriod'> {
   return { fromPeriod: from ?? undefined, toPeriod: to ?? undefined };
 }
@@ -30,7 +30,7 @@ export interface FetchedPage {
 
 export interface FetchOptions {
   signal: AbortSignal;
-  /** Awaited before each further attempt, so that retries count for the rate limit too. */
+  /** Waits for the rate limit before each further attempt, so that retries count towards the limit, too. */
   beforeRetry: Pacer;
 }
 

@@ -13,7 +13,10 @@ import { walkPages } from './walk.ts';
 /** A run reads the listing at most this many times. If no walk is verified, the run applies nothing. */
 const MAX_WALKS = 3;
 
-/** Memory is collected after a walk of this many pages or more, because its requests leave tens of MB of garbage. */
+/**
+ * Garbage is collected after a walk of at least this many pages, because its requests leave tens of megabytes of
+ * garbage.
+ */
 const MIN_PAGES_FOR_COLLECTION = 10_000;
 
 export interface SyncProgress {
@@ -40,8 +43,8 @@ interface VerifiedWalk {
 }
 
 /**
- * Walks the listing until `judgeWalk` accepts a walk, at most `MAX_WALKS` times. Throws UnverifiedError `unstable` with
- * the flaws of the last walk when none was accepted.
+ * Reads the whole listing again and again until `judgeWalk` accepts one of these walks, at most `MAX_WALKS` times. If
+ * none was accepted, throws UnverifiedError `unstable` with the flaws of the last walk.
  */
 export async function walkUntilVerified(
   deps: SyncDeps,
@@ -113,7 +116,7 @@ async function walkOnce(
   );
 }
 
-/** Joins the pieces in a new buffer, which can be moved to another thread. */
+/** Joins the pieces in a new buffer, which can be transferred to another thread. */
 function concatPieces(pieces: readonly Uint8Array[]): ArrayBuffer {
   const length = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
   const whole = Buffer.allocUnsafeSlow(length);

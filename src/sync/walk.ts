@@ -11,27 +11,29 @@ export interface WalkSource {
 }
 
 export interface WalkOptions {
-  /** Maximum of requests in flight. */
+  /** The maximum number of concurrent requests. */
   concurrency: number;
   pace: Pacer;
   limits: ListingLimits;
   /**
-   * Called before each fetch with the numbers of staged and announced records. Returns a promise to await before the
-   * fetch, or undefined if none is needed.
+   * Called before each fetch with the number of staged records and the number of announced records. Returns a promise
+   * to await before the fetch, or undefined if there is nothing to wait for.
    */
   room?: (staged: number, announced: number, signal: AbortSignal) => Promise<void> | undefined;
   signal: AbortSignal;
   onPage: (done: number, total: number) => void;
 }
 
-/** Maximum of pages that are fetched but not staged yet. It bounds the memory for a listing of any length. */
+/**
+ * The maximum number of pages that are fetched but not staged yet. It limits the memory for a listing of any length.
+ */
 const MAX_UNSTAGED_PAGES = 64;
 
 /**
- * Fetches and stages every page of a listing: first page 1, which has the number of pages, then the others, several at
- * a time. Pages that were skipped as unchanged are fetched again when another page has changed. Stops early when a page
- * has other totals than page 1, has no new keys, or has fewer records than page 1 without being the last: such a walk
- * cannot be accepted. The first failure aborts the requests in flight and is thrown.
+ * Fetches and stages every page of a listing: first page 1, which announces the number of pages, then the others,
+ * several at a time. Pages that were skipped as unchanged are fetched again if another page has changed. Stops early
+ * when a page has other totals than page 1, has no new keys, or has fewer records than page 1 without being the last
+ * page, because such a walk cannot be accepted. The first failure aborts the other requests and is thrown.
  */
 export async function walkPages(source: WalkSource, options: WalkOptions): Promise<void> {
   const { concurrency, pace, limits, onPage } = options;
@@ -94,18 +96,20 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
       const page = takePage();
       await pace(signal);
       stage(page, await source.fetchPage(page, signal));
-      // Waits until a page is staged. Each staged page wakes one waiting fetcher.
+      // If too many pages are not staged yet, waits until one is staged. Each staged page lets one waiting fetcher
+      // continue.
       if (unstaged.size >= MAX_UNSTAGED_PAGES) await new Promise<void>((resolve) => waiting.push(resolve));
     }
   };
   const fetcherCount = Math.min(concurrency, Math.max(0, first.totalPages - 1));
-  // Pages that are still being staged when the fetchers end may show that skipped pages must be fetched again.
+  // Pages are still being staged when the fetchers end. They may show that skipped pages must be fetched again, so the
+  // loop checks again.
   while (isMore()) {
     const fetchers = Array.from({ length: fetcherCount }, fetchPages);
     await Promise.all(fetchers.map((running) => running.catch((error: unknown) => failure.abort(error))));
     await Promise.all(unstaged);
   }
-  // Throws the first failure: it aborts the other requests, so their errors are only its consequence.
+  // Throws the first failure. It aborted the other requests, so their errors are only a consequence of it.
   if (failure.signal.aborted && !options.signal.aborted) throw failure.signal.reason;
   options.signal.throwIfAborted();
 }
@@ -117,7 +121,7 @@ function hasMoved(
   first: PageReceipt,
 ): boolean {
   if (totalPages !== first.totalPages || totalRecords !== first.totalRecords) return true;
-  // Short pages before the last could go on for ever and fill the memory.
+  // Without this check, short pages before the last page could go on for ever and fill the memory.
   if (page < first.totalPages && records < first.records) return true;
   return records > 0 && newKeys === 0;
 }
@@ -128,8 +132,8 @@ interface ListingLimits {
 }
 
 /**
- * Checks the totals on the first page of a listing. Throws `implausible_listing` (retryable) when they contradict the
- * page, and `listing_too_long` when they exceed the limits, before another page is requested.
+ * Checks the totals on the first page of a listing before another page is requested. Throws the retryable error
+ * `implausible_listing` if the totals contradict the page, and `listing_too_long` if they exceed the limits.
  */
 export function requirePlausible(
   first: Pick<PageReceipt, 'records' | 'totalPages' | 'totalRecords'>,

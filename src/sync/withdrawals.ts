@@ -10,18 +10,19 @@ const MAX_HISTORIES = 200;
 const HISTORY_PER_PAGE = 100;
 
 interface HistoryFindings {
-  /** Keys that are missing from the walks of two runs and from the tenant's own history. */
+  /** Keys that are missing from the listing in two runs and also from the tenant's own history. */
   withdrawals: AbsentKey[];
   /**
-   * Keys that the tenant's history still lists, or that could not be looked up in it. The next run examines other keys
+   * Keys that the tenant's history still contains, or whose history could not be read. The next run examines other keys
    * first.
    */
   unconfirmed: AbsentKey[];
 }
 
 /**
- * Reads the histories of tenants with keys that are missing from the walks of two runs; keys that have waited longest
- * come first. A key is withdrawn only if the history lacks it too: if the history cannot be read, nothing is withdrawn.
+ * Reads the own histories of tenants with keys that are missing from the listing in two runs. The keys that have waited
+ * longest come first. A key is withdrawn only if the tenant's history lacks it, too. If the history cannot be read,
+ * none of the tenant's keys is withdrawn.
  */
 export async function confirmWithdrawals(
   deps: SyncDeps,
@@ -49,7 +50,7 @@ export async function confirmWithdrawals(
   return asked;
 }
 
-/** Returns the periods in a tenant's own history; empty when the service no longer knows the tenant. */
+/** Returns the periods in a tenant's own history. The result is empty if the service no longer knows the tenant. */
 async function readHistory(
   { source, pace, workspace }: SyncDeps,
   { window }: ClaimedRun,

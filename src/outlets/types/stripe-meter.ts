@@ -14,8 +14,8 @@ export const stripeMeterSchema = z.object({
 export type StripeMeter = z.output<typeof stripeMeterSchema>;
 
 /**
- * Returns the meter. Throws `outlet_mismatch` for a meter that would not count every event: Stripe reports no error
- * then.
+ * Returns the meter. Throws `outlet_mismatch` if the meter would not count every event, because Stripe reports no error
+ * in that case.
  */
 export function requireSummingMeter(meter: StripeMeter): StripeMeter {
   const hint = 'create an active meter that sums raw events';
@@ -59,9 +59,9 @@ const reportAnswer = z.object({
 type Ask = <T>(path: string, schema: z.ZodType<T>) => Promise<T>;
 
 /**
- * Reads Stripe's reports since `sinceMs` about the events of a meter that Stripe refused after it had accepted them
+ * Reads Stripe's reports since `sinceMs` about a meter's events that Stripe refused after it had accepted them
  * (docs.stripe.com/api/v2/core/events/event-types). Stripe keeps reports for 30 days. It lists the newest first, and
- * each report takes a request of its own.
+ * each report must be fetched with a request of its own.
  */
 export async function readStripeReports(
   ask: Ask,

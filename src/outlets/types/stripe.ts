@@ -29,8 +29,8 @@ export interface StripeOutlet {
 }
 
 /**
- * Returns the URL of Stripe's event stream, which has a host of its own. For any other `url` (a test double), returns
- * `url`.
+ * Returns the URL of Stripe's event stream, which is on another host than the rest of the API. For any other `url`,
+ * such as that of a test server, returns `url`.
  */
 export function meterStreamUrl(url: string): string {
   return url === 'https://api.stripe.com' ? 'https://meter-events.stripe.com' : url;
@@ -87,8 +87,8 @@ export function createStripeReceiver(outlet: StripeOutlet, { http, clock }: Rece
       created,
       expires_at,
     } = parseJsonAs(http.requireBody(await http.call(call, signal)), sessionAnswer);
-    // Uses only the token's lifetime, and not the time at which it expires: Stripe's clock may differ from this
-    // machine's.
+    // Only the length of the token's lifetime is used, and not the time at which it expires, because Stripe's clock may
+    // differ from this machine's clock.
     session = { token, untilMs: clock.now() + (Date.parse(expires_at) - Date.parse(created)) * 0.8 };
     return token;
   };

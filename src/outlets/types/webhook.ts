@@ -10,7 +10,7 @@ export interface WebhookOutlet {
   secrets: readonly string[];
   eventsPerRequest: number;
   requestsPerSecond: number;
-  /** How long the receiver recognizes an id it has had. */
+  /** How long the receiver recognizes the id of an event that it already has. */
   remembersMs: number;
 }
 
@@ -56,7 +56,7 @@ export function createWebhookReceiver(outlet: WebhookOutlet, { http, clock, ledg
     },
     send,
     usage: async () => null,
-    /** Posts an empty batch. A receiver that checks signatures accepts or refuses it like any other. */
+    /** Posts an empty batch. A receiver that checks signatures accepts or refuses it like a batch with events. */
     async probe(signal) {
       const outcome = http.outcomeOf(await post(`${ledgerId}-probe`, [], false, signal));
       if (outcome.is === 'accepted' || outcome.is === 'refused') return;
