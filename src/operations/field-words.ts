@@ -10,8 +10,8 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * An error map for `safeParse`: describes what is wrong with a field. Returns undefined if the field's schema has its
- * own message.
+ * Describes what is wrong with a field. It is an error map for Zod's `safeParse`. Returns undefined if the field's
+ * schema has its own message.
  */
 export function describeFieldFault(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {

@@ -5,12 +5,13 @@ import type { LedgerDb } from '../ledger/store/ledger-db.ts';
 import type { Column, SheetColumn } from '../reports/formats/columns.ts';
 import type { Context } from '../wiring/context.ts';
 
-/** The person or token that runs an operation, and how its name is known. */
+/** The person or token that runs an operation, and how the name became known. */
 export interface Actor {
   name: string;
   /**
-   * `stated`: the name was given with `--by`, and nobody checked it. `terminal`: the system user who runs the command.
-   * `token`: the name of an API token. `person`: somebody who signed in to the console.
+   * `stated`: the name was given with `--by` and was not checked. `terminal`: the name is the system user who runs the
+   * command. `token`: the name is that of an API token. `person`: the name is that of somebody who signed in to the
+   * console.
    */
   kind: 'stated' | 'terminal' | 'token' | 'person';
 }
@@ -28,8 +29,8 @@ export function actorText({ name, kind }: Actor): string {
 }
 
 /**
- * Returns the actor for a name given with `--by`. Throws UsageError if the name ends like those that the program adds
- * itself.
+ * Returns the actor for a name given with `--by`. Throws UsageError if the name ends with a suffix that the program
+ * itself adds to the names of other kinds of actors.
  */
 export function statedActor(name: string): Actor {
   const suffix = Object.values(ACTOR_SUFFIXES).find((each) => each !== '' && name.trimEnd().endsWith(each.trim()));
@@ -46,18 +47,24 @@ export interface Scope {
   readonly connection: LedgerDb;
   readonly actor: Actor;
   readonly signal: AbortSignal;
-  /** Queues a run of a workspace. Returns `exists` if a run is waiting or in progress. Absent outside a daemon. */
+  /**
+   * Queues a run of a workspace. Returns `exists` if a run of the workspace is already waiting or in progress. Absent
+   * outside a daemon.
+   */
   readonly enqueueSync?: EnqueueSync | undefined;
   /**
-   * Runs a slow read in another thread. Absent outside a daemon and in such a thread; the read then runs in this
-   * thread.
+   * Runs a slow read in another thread. Absent outside a daemon, and in a thread that already runs a slow read; the
+   * read then runs in the current thread.
    */
   readonly runInThread?: RunInThread | undefined;
-  /** Runs a slow read in another thread and renders its document there. Present only if a daemon answers in JSON. */
+  /**
+   * Runs a slow read in another thread, and converts its document to JSON there. Present only for requests to a daemon
+   * that are answered in JSON.
+   */
   readonly renderInThread?: RenderInThread | undefined;
 }
 
-/** Runs a read in another thread: an operation that returns a document, or one page of a listing. */
+/** Runs a read in another thread. The read is an operation that returns a document, or one page of a listing. */
 export type RunInThread = <Output extends object>(
   operation: string,
   input: Record<string, unknown>,
@@ -73,7 +80,7 @@ export interface HttpRoute {
   method: 'GET' | 'POST' | 'DELETE';
   /** The path below `/api/v1`. `{name}` stands for the input field `name`. */
   path: string;
-  /** The HTTP status of a success; absent: 200. 202 means that the work is done later. */
+  /** The HTTP status of a successful response. Absent: 200. 202 means that the work is done after the response. */
   status?: 202;
 }
 
@@ -106,7 +113,8 @@ export interface DocumentOperation<Input extends z.ZodObject, Output> extends Op
 }
 
 /**
- * A read that takes seconds for a large ledger and is part of another operation or of a page. Run it with `runRead`.
+ * A read that takes seconds for a large ledger. It is not an operation of its own, but part of an operation or of a
+ * page. Run it with `runRead`.
  */
 export type SlowRead<Input extends z.ZodObject, Output> = Pick<
   DocumentOperation<Input, Output>,
@@ -115,13 +123,13 @@ export type SlowRead<Input extends z.ZodObject, Output> = Pick<
 
 /** The result of a change. */
 export interface ChangeResult<Output> {
-  /** True if the change is in the ledger, from this request or an earlier one; false after a dry run. */
+  /** True if the ledger has the change, made by this request or by an earlier one. False after a dry run. */
   applied: boolean;
   /** The document that the command prints with `--json`. */
   document: Output;
   /**
-   * Further members of the printed document, after those of `document`: a JSON object in UTF-8. Absent if there are
-   * none.
+   * Further members of the printed document, which follow the members of `document`: a JSON object in UTF-8. Absent if
+   * there are none.
    */
   rendered?: Uint8Array | undefined;
   /** Sentences to show with the document, such as why a checkpoint could not be written. */
@@ -140,7 +148,7 @@ export interface ChangeOperation<Input extends z.ZodObject, Output> extends Oper
   run(scope: Scope, input: z.output<Input>): Promise<ChangeResult<Output>>;
 }
 
-/** Values that identify a row and its place in a listing. */
+/** Values that identify a row of a listing and its position in the order of the listing. */
 export type RowKey = readonly (string | number | bigint | null)[];
 
 /** The part of a listing that a caller reads. */
@@ -154,13 +162,13 @@ export interface Page {
 export const ALL_ROWS: Page = { after: null, limit: null };
 
 /**
- * The rows of a listing. They are read from the ledger while the caller iterates, so the caller must keep the read
- * transaction open until the end.
+ * A listing with its rows. The rows are read from the ledger while the caller iterates over them, so the caller must
+ * keep the read transaction open until the end.
  */
 export interface Listing<Row extends object, Head extends object> {
   /** The members of the printed document before the rows. */
   head: Head;
-  /** The columns, if they depend on the input. */
+  /** The columns of the rows; only present if they depend on the input. */
   columns?: readonly SheetColumn[];
   rows: Iterable<Row>;
   /** The members of the printed document after the rows. */
@@ -185,16 +193,16 @@ export interface ListOperation<
   /** The schema of the members after the rows; absent if there are none. */
   tail?: z.ZodObject;
   /**
-   * The columns of an exported file. `listing`: each listing has its own columns. Null: the rows do not fit into a
-   * table.
+   * The columns of an exported file. `listing`: the columns depend on the input, and each listing has its own. Null:
+   * the rows do not fit into a table.
    */
   columns: readonly Column<Row>[] | 'listing' | null;
   /** Yields the listing as a printable page, in pieces. Absent if there is no such page. */
   page?(listing: NoInfer<Result>): Iterable<string>;
   keyOf(row: Row): RowKey;
   /**
-   * Reports whether reading a page takes so long for a large ledger that another thread reads it. Absent: it never
-   * does.
+   * Reports whether reading a page with this input takes so long for a large ledger that another thread must read it.
+   * Absent: reading never takes that long.
    */
   isSlow?(input: z.output<Input>): boolean;
   /** True if each row takes about a millisecond. A daemon then answers other requests between the rows of a page. */
@@ -219,7 +227,7 @@ export function documentOperation<Input extends z.ZodObject, Output extends obje
   return { kind: 'document', ...operation };
 }
 
-/** Runs a read. A slow one runs in another thread if the caller has one. */
+/** Runs a read. A slow read runs in another thread if `scope` has `runInThread`. */
 export async function runRead<Input extends z.ZodObject, Output extends object>(
   scope: Scope,
   operation: SlowRead<Input, Output>,
@@ -232,8 +240,9 @@ export async function runRead<Input extends z.ZodObject, Output extends object>(
 }
 
 /**
- * Runs a read whose members become part of a change's document. If the caller renders in another thread, `members` is
- * empty and `rendered` has the JSON: copying a large document from that thread would take longer than a request may.
+ * Runs a read whose result becomes part of the document of a change. If `scope` has `renderInThread`, `members` is
+ * empty and `rendered` has the result as JSON, because copying a large document from the other thread would take longer
+ * than a request may take.
  */
 export async function runIncludedRead<Input extends z.ZodObject, Output extends object>(
   scope: Scope,
@@ -279,7 +288,7 @@ export function listOperation<
   return { kind: 'list', ...operation };
 }
 
-/** Returns the rows after the one with the key `page.after`, for short listings in a stable order. */
+/** Returns the rows after the row with the key `page.after`. Use it for short listings in a stable order. */
 export function rowsAfter<Row>(rows: readonly Row[], keyOf: (row: Row) => RowKey, { after }: Page): readonly Row[] {
   if (after === null) return rows;
   const index = rows.findIndex((row) => isSameKey(keyOf(row), after));

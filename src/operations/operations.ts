@@ -44,8 +44,8 @@ import { readView, VIEW_OPERATIONS } from './usage/read-view.ts';
 import { endWorkspace, resumeWorkspace } from './workspaces/end-workspace.ts';
 
 /**
- * All operations. The HTTP API, its OpenAPI description and the MCP tools are made from this list. A command imports
- * only its own operation, so that it does not load the others.
+ * All operations. The HTTP API, its OpenAPI description and the MCP tools are generated from this list. A command does
+ * not import this list but only its own operation, so that the others are not loaded.
  */
 export const OPERATIONS: readonly Operation[] = [
   listUsage,

@@ -28,17 +28,17 @@ const MAX_NOTE_CHARACTERS = 500;
 
 export const noteText = z.string().max(MAX_NOTE_CHARACTERS);
 
-/** A field for changes that are only shown unless the caller asks to apply them. */
+/** The field of changes that are only shown unless the caller asks to apply them. */
 export const previewField = {
   dry_run: z.boolean().default(true).describe('false applies the change; without it, the change is only shown'),
 };
 
-/** A field for changes that are applied unless the caller asks to see them first. */
+/** The field of changes that are applied unless the caller asks only to see them. */
 export const dryRunField = { dry_run: z.boolean().default(false).describe('show the change without applying it') };
 
 /**
- * A time in ISO-8601, or a day, which stands for its first instant in UTC. The parsed value is in milliseconds since
- * the epoch.
+ * A time in ISO-8601, or a day, which means the first instant of the day in UTC. The parsed value is in milliseconds
+ * since the epoch.
  */
 export const momentText = z
   .string()

@@ -3,7 +3,10 @@ import { AppError, InputError } from '../core/errors.ts';
 import { ledgerWorkspaces } from '../reports/queries/usage.ts';
 import type { Scope } from './operation.ts';
 
-/** Returns the named workspace of the configuration; without a name, the only one. Throws InputError otherwise. */
+/**
+ * Returns the configured workspace with the id `id`. Without an id, returns the only configured workspace. Throws
+ * InputError if there is no such workspace, or several without an id.
+ */
 export function chooseWorkspace({ workspaces }: Config, id: string | undefined): WorkspaceConfig {
   const known = workspaces.map((workspace) => workspace.id);
   const [only] = workspaces;
@@ -17,8 +20,8 @@ export function chooseWorkspace({ workspaces }: Config, id: string | undefined):
 }
 
 /**
- * Throws InputError for a workspace that is neither configured nor in the ledger, such as a misspelt id. `place` says
- * where the id is if it is from a file.
+ * Throws InputError for a workspace that is neither configured nor in the ledger, such as a misspelt id. If the id
+ * comes from a file, `place` says where in the file it is.
  */
 export function requireKnownWorkspace(
   { context, connection }: Pick<Scope, 'context' | 'connection'>,

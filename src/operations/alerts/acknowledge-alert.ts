@@ -44,8 +44,8 @@ function isRepeated(error: unknown): boolean {
 }
 
 /**
- * Returns the ids of the alerts if this actor was the last to acknowledge each of them, so that a repeated request
- * changes nothing. Null otherwise.
+ * Returns the ids of the alerts that `id` stands for, if this actor was the last to acknowledge each of them; a
+ * repeated request then changes nothing. Returns null otherwise.
  */
 function acknowledgedBy(connection: LedgerDb, id: string, by: string): string[] | null {
   const alertIds = requireAlerts(connection, id).map(({ alertId }) => alertId);

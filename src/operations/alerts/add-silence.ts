@@ -17,7 +17,10 @@ import { exactInteger, idText, momentText } from '../schemas.ts';
 import { checkMutedRule } from './muted-rule.ts';
 
 const MAX_REASON_CHARACTERS = 500;
-/** The preview of a new silence counts the notifications of this many days that it would have muted. */
+/**
+ * The preview of a new silence looks back this many days. It counts the notifications that the silence would have
+ * muted.
+ */
 export const PREVIEW_DAYS = 90;
 
 const pattern = z.string().min(1).max(1024);
@@ -128,7 +131,10 @@ interface MutedSubject {
   period: string | null;
 }
 
-/** Returns what the alerts of an alert or message id are about, each once. Without an id, returns a single null. */
+/**
+ * Returns the subjects (rule, workspace, tenant, period) of the alerts that an alert id or message id stands for, each
+ * subject once. Without an id, returns a list with a single null.
+ */
 function mutedSubjects(connection: LedgerDb, alertId: string | undefined): (MutedSubject | null)[] {
   if (alertId === undefined) return [null];
   const subjects = requireAlerts(connection, alertId).map(
@@ -140,8 +146,9 @@ function mutedSubjects(connection: LedgerDb, alertId: string | undefined): (Mute
 }
 
 /**
- * Builds the request, and fills missing fields from the alert. Throws InputError for a rule that does not exist, a
- * system rule that is not written in full, an end in the past, and a plan that would mute all growth.
+ * Builds the request for a silence or plan. Fields that the caller left out are filled in from the alert. Throws
+ * InputError for a rule that does not exist, a system rule that is not written in full, an end in the past, and a plan
+ * that would mute all growth.
  */
 function muteRequest(
   scope: Scope,

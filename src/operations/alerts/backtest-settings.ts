@@ -78,7 +78,10 @@ export const backtestSettings = documentOperation({
   run: (scope, wanted) => replayHistory(scope, wanted),
 });
 
-/** Replays the recorded history of a workspace with these settings. Calls `onProgress` as it goes, if it is given. */
+/**
+ * Replays the recorded history of a workspace with these settings. If `onProgress` is given, it is called repeatedly
+ * during the replay.
+ */
 export async function replayHistory(
   { connection, context, signal }: Scope,
   { workspace, from, to, ...overrides }: BacktestInput,

@@ -82,7 +82,7 @@ export const listAlerts = listOperation({
     });
     const momentsOf = createAlertMoments(connection);
     const rows = function* (): Generator<SummarizedAlert> {
-      // Each alert is summarized when the caller reads it: summarizing many alerts takes seconds.
+      // Each alert is summarized only when the caller reads it, because summarizing many alerts takes seconds.
       for (const alert of alertsAfter(matching, page)) {
         yield { ...alert, ...currentSummary(momentsOf(alert).now.notification) };
       }
@@ -113,8 +113,8 @@ function listedStates({ all, state, pending }: AlertsInput): AlertFilters['state
 }
 
 /**
- * Returns the alerts after the one with this key. If that alert is no longer listed, returns those of lower severity or
- * size.
+ * Returns the alerts after the one with the key `after`. If that alert is no longer listed, returns the alerts that
+ * have a lower severity, or the same severity and fewer credits at stake.
  */
 function alertsAfter(alerts: readonly ListedAlert[], { after }: Page): readonly ListedAlert[] {
   if (after === null) return alerts;

@@ -5,7 +5,7 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 
 /**
  * Throws UsageError for a pattern that matches no rule. Throws InputError for a pattern that matches only system alerts
- * without naming one in full, and for a rule about the whole ledger together with a workspace.
+ * but does not name one of them in full, and for a rule about the whole ledger that is combined with a workspace.
  */
 export function checkMutedRule(pattern: string, workspaceId: string | null): void {
   const quoted = JSON.stringify(pattern);

@@ -7,11 +7,14 @@ import { alertSchema } from './alert-schemas.ts';
 
 const input = z.strictObject({ alert_id: idText.describe('the alert') });
 
-/** Members with more fields than most readers need; docs/alerts.md describes them. */
+/**
+ * The schema of a member whose fields are not described here, because most readers do not need them; docs/alerts.md
+ * describes them.
+ */
 const record = z.custom<object>((value) => typeof value === 'object' && value !== null).meta({ type: 'object' });
 const records = z.array(record);
 
-/** The members of the record of an alert. */
+/** The members of the document that shows one alert. */
 export const alertRecordShape = {
   alert: alertSchema,
   transitions: records.describe('every change of the alert, in order'),
@@ -60,10 +63,14 @@ export const explainAlert = documentOperation({
   },
 });
 
-/** Returns what a notification would contain at this moment. It belongs to no run and no delivery. */
+/**
+ * Returns what a notification would contain at this moment; null if there is no such moment. The document belongs to no
+ * run and no delivery.
+ */
 function momentDocument(found: AlertMoment | null) {
   if (found === null) return null;
   const { credits, requests, threshold, reason, evidence, summary } = found.notification;
-  // The evidence reads its fields from the ledger on demand. The copy reads all of them before the connection closes.
+  // The evidence reads its fields from the ledger only when they are used. The copy reads all of them now, before the
+  // connection closes.
   return { at: found.at, credits, requests, threshold, reason, evidence: { ...evidence }, summary };
 }

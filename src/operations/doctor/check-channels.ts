@@ -17,7 +17,8 @@ const CHECK_WAY = 'check the address, the network and proxy on the way, and that
 
 /**
  * Checks that each channel's receiver answers, that the channel is enabled, that its last message was accepted and that
- * no message was given up. It sends no message: it only connects to a webhook, and only logs in to a mail server.
+ * no message was given up. The checks send no message: they only connect to a webhook, and only log in to a mail
+ * server.
  */
 export async function checkChannels(config: Config, clock: Clock = systemClock): Promise<DoctorFinding[]> {
   const { alerts, heartbeats, ledger, proxy } = config;

@@ -77,7 +77,7 @@ export async function checkPublish({ publish, ledger }: Config, nowMs: number): 
   }
 }
 
-/** The ledger id in test requests to receivers while there is no ledger yet. These requests only read. */
+/** The ledger id that is used in test requests to receivers if there is no ledger yet. These requests only read. */
 const PLACEHOLDER_LEDGER_ID = 'usage-ledger-doctor';
 
 export async function checkOutlets(config: Config, clock: Clock): Promise<DoctorFinding[]> {
@@ -130,7 +130,7 @@ async function probeOutlet(open: () => ReturnType<typeof OpenReceiver>, name: st
   }
 }
 
-/** The oldest Redis that BullMQ supports. */
+/** The oldest version of Redis that BullMQ supports: major and minor number. */
 const MIN_REDIS_VERSION = [6, 2] as const;
 const VERSION_TIMEOUT_MS = 5000;
 
@@ -165,7 +165,8 @@ async function checkServer(target: RedisTarget, id: string): Promise<DoctorFindi
 }
 
 /**
- * Returns the ledger's id, so that the test uses the keys of its queue in Redis; `doctor` if the ledger does not exist.
+ * Returns the ledger's id, because the test uses the same keys in Redis as the ledger's queue. Returns `doctor` if the
+ * ledger does not exist.
  */
 function ledgerIdAt(path: string): string {
   if (!existsSync(path)) return 'doctor';
@@ -195,7 +196,7 @@ async function checkProgram(env: NodeJS.ProcessEnv): Promise<DoctorFinding[]> {
 function judgeVersion(version: string, message: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [minMajor, minMinor] = MIN_REDIS_VERSION;
-  // Forks of Redis with version numbers of their own, or with none, are accepted.
+  // Forks of Redis that have version numbers of their own, or no version number, are accepted.
   const old = major < minMajor || (major === minMajor && minor < minMinor);
   return old
     ? fail('redis', message, `use Redis ${MIN_REDIS_VERSION.join('.')} or newer, or Valkey`)

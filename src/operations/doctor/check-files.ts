@@ -11,7 +11,7 @@ import { dueSlot } from '../../queue/slots.ts';
 import { readExportState, readExportStatus } from '../../reports/files/export-folder.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
-/** An export counts as late if its file is still missing this long after its scheduled time. */
+/** An export counts as late if its file is still missing this many milliseconds after its scheduled time. */
 const EXPORT_LATE_AFTER_MS = 10 * 60_000;
 
 export function checkBackups({ backup }: Pick<Config, 'backup'>): DoctorFinding[] {
@@ -43,7 +43,7 @@ export function checkExports({ exports }: Pick<Config, 'exports'>, nowMs: number
   });
 }
 
-/** A healthy S3 service answers well within this time. */
+/** The timeout of a request to an S3 service, in milliseconds. A healthy service answers much faster. */
 const BUCKET_TIMEOUT_MS = 10_000;
 
 /** Checks each bucket of backups and exports by writing, listing, reading and deleting a small object. */
@@ -69,7 +69,10 @@ async function checkPlace(address: string, place: S3Place, clock: Clock): Promis
 
 const READABLE_BY_OTHERS = 0o044;
 const READABLE_BY_ALL = 0o004;
-/** Settings that may be secret but whose values are usually harmless: a readable file with them is not reported. */
+/**
+ * Settings whose values may be secret but usually are not. A configuration file that other users can read is not
+ * reported because of these settings.
+ */
 const RARELY_SECRET = ['access_key_id', 'url', 'redis_url'];
 const OWNER_ONLY = 'ledger and secrets are readable by their owner only';
 
@@ -106,7 +109,10 @@ function modeFinding(files: readonly string[], holds: string, forbidden: number)
   );
 }
 
-/** Returns the permission bits of a file; 0 for a missing file, and for a folder, whose bits mean something else. */
+/**
+ * Returns the permission bits of a file. Returns 0 for a missing file, and for a folder, where the bits have another
+ * meaning.
+ */
 function modeOf(file: string): number {
   const found = statSync(file, { throwIfNoEntry: false });
   return found?.isFile() === true ? found.mode & 0o777 : 0;
@@ -145,7 +151,10 @@ function settingsWithin(value: unknown, path: Path): WrittenSetting[] {
   ]);
 }
 
-/** Reports whether the value is written literally in the file, as opposed to an environment variable. */
+/**
+ * Reports whether the value is written in the configuration file itself, and does not come from an environment
+ * variable.
+ */
 function isLiteral(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && !value.includes('${');
 }

@@ -22,8 +22,8 @@ import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 
 const LOW_DISK_BYTES = 1024 ** 3;
 /**
- * If another process holds the ledger's write lock longer than this, the ledger counts as locked. Applying a run takes
- * less.
+ * If another process holds the ledger's write lock for longer than this, the ledger counts as locked. Applying a run
+ * takes less time.
  */
 const DOCTOR_LOCK_WAIT_MS = 5000;
 const MISMATCH_REMEDY =
@@ -55,8 +55,8 @@ export function checkLedger({ path, readerGroup }: Config['ledger']): DoctorFind
 }
 
 /**
- * Warns about workspaces that are configured but were ended in this ledger. `checkLedger` reports a ledger that cannot
- * be read.
+ * Warns about workspaces that are configured but were ended in this ledger. If the ledger cannot be read, `checkLedger`
+ * reports that.
  */
 export function checkEndedWorkspaces({ ledger, workspaces }: Pick<Config, 'ledger' | 'workspaces'>): DoctorFinding[] {
   const ended = queryLedger(ledger.path, retiredWorkspaces, []);

@@ -53,7 +53,10 @@ function pm2Home({ HOME = '', PM2_HOME: folder = join(HOME, '.pm2') }: NodeJS.Pr
   return folder;
 }
 
-/** Finds pm2 as `npx pm2` does: in `node_modules` of this folder or of a folder above it, else on PATH. */
+/**
+ * Returns the path of the pm2 that `npx pm2` would run: from `node_modules` in this folder or in a folder above it,
+ * otherwise from PATH.
+ */
 function findPm2(cwd: string, path: string): string | null {
   const local = join(cwd, 'node_modules', '.bin', 'pm2');
   const above = dirname(cwd);
@@ -64,7 +67,10 @@ function findPm2(cwd: string, path: string): string | null {
 const JLIST_TIMEOUT_MS = 10_000;
 const JLIST_MAX_BYTES = 16 * 1024 * 1024;
 
-/** Returns the names of usage-ledger processes that a running pm2 restarts at each file change. Does not start pm2. */
+/**
+ * Returns the names of the usage-ledger processes that a running pm2 restarts at each file change. If pm2 is not
+ * running, it is not started.
+ */
 async function watchedProcesses(cwd: string, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = pm2Home(env);
   const program = findPm2(cwd, env.PATH ?? '');
@@ -91,7 +97,8 @@ function isRunning(pidFile: string): boolean {
 }
 
 /**
- * Reports whether pm2 watches files. `watch` is true, a path, a list of paths, or a text from an environment variable.
+ * Reports whether pm2 watches files for changes. The setting `watch` is true, a path, a list of paths, or a text from
+ * an environment variable.
  */
 function isWatchOn(watch: unknown): boolean {
   return Array.isArray(watch) ? watch.length > 0 : Boolean(watch) && watch !== 'false';

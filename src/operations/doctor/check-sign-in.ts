@@ -9,7 +9,7 @@ import { type DoctorFinding, fail, ok } from './finding.ts';
 const PROVIDER_TIMEOUT_MS = 5_000;
 const MAX_DOCUMENT_BYTES = 1024 * 1024;
 
-/** The fields of a provider's discovery document that signing in needs. */
+/** The fields of a provider's discovery document that are required for signing in. */
 const discoverySchema = z.object({
   issuer: z.string(),
   authorization_endpoint: z.url(),
@@ -17,7 +17,9 @@ const discoverySchema = z.object({
   jwks_uri: z.url(),
 });
 
-/** Checks the sign-in provider of `http.oidc` by reading its discovery document, with which each sign-in begins. */
+/**
+ * Checks the sign-in provider of `http.oidc` by reading its discovery document. Each sign-in begins with this document.
+ */
 export async function checkSignIn({ http, proxy }: Config, clock: Clock): Promise<DoctorFinding[]> {
   const { oidc } = http;
   if (oidc === null) return [];

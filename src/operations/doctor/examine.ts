@@ -29,14 +29,14 @@ import { checkSignIn } from './check-sign-in.ts';
 import { type DoctorFinding, fail, failedWith, ok, warn } from './finding.ts';
 import { openTrial, probeService, type Trial } from './probe/probe.ts';
 
-/** What the checks read in addition to the configuration. */
+/** What the checks read besides the configuration. */
 interface Surroundings {
   env: NodeJS.ProcessEnv;
   /** The folder of the configuration. */
   cwd: string;
 }
 
-/** Runs the checks that need no configuration, and reports the mistakes of an invalid one. */
+/** Runs the checks that need no configuration, and reports the mistakes in the invalid configuration. */
 export async function examineInvalidConfig(error: ConfigError, { env, cwd }: Surroundings): Promise<DoctorFinding[]> {
   const rest = await runChecks([
     ['sqlite', checkSqlite],
@@ -50,8 +50,9 @@ function configFindings({ faults }: ConfigError): DoctorFinding[] {
 }
 
 /**
- * Checks configuration, services, ledger, files, Redis and pm2. With `probe`, also tests each service with about ten
- * requests. The daemon runs it in a separate process: a setting may name a folder on a mount that hangs.
+ * Checks the configuration, the services, the ledger, its files, Redis and pm2. With `probe`, also tests each service
+ * with about ten requests. The daemon runs these checks in a separate process, because a setting may name a folder on a
+ * mount that hangs.
  */
 export async function runDoctorChecks(
   { config, clock, redact }: Pick<Context, 'config' | 'clock' | 'redact'>,
@@ -101,7 +102,8 @@ async function checkWorkspace(workspace: WorkspaceConfig, trial: Trial, probe: b
 }
 
 /**
- * Warns about environment variables that are empty, so that an optional setting such as a signing secret is not set.
+ * Warns about environment variables that the configuration uses but that are empty: an optional setting, such as a
+ * signing secret, is then silently not set.
  */
 function checkVariables({ file }: Config, env: NodeJS.ProcessEnv): DoctorFinding[] {
   if (file === null) return [];
@@ -184,9 +186,9 @@ function checkRoutes(config: Config): DoctorFinding[] {
   });
 }
 
-/** A cron's usual interval is the median of the intervals between this many future slots. */
+/** The usual interval of a cron schedule is the median of the intervals between this many future slots. */
 const CRON_SAMPLE_SLOTS = 50;
-/** The minimum of requests per run: the listing has at least one page, and is read twice. */
+/** The minimum number of requests per run: a listing has at least one page and is read twice. */
 const MIN_REQUESTS_PER_RUN = 2;
 const MAX_NAMED_DEMANDS = 3;
 const SCHEDULE_REMEDY =
@@ -198,8 +200,9 @@ interface Demand {
 }
 
 /**
- * Warns if the schedules need more requests per second than `requests_per_second` allows, estimated from the latest
- * runs. Compares all workspaces of one host together, and each workspace alone with its own lower limit.
+ * Warns if the schedules need more requests per second than `requests_per_second` allows. The number of requests is
+ * estimated from the latest runs. All workspaces of a host are checked together, and each workspace is checked alone
+ * against its own limit.
  */
 function checkSchedule({ workspaces, ledger }: Config, nowMs: number): DoctorFinding[] {
   const known = queryLedger(ledger.path, requestsOfLatestRuns, new Map<string, number>());
@@ -227,7 +230,8 @@ function tooDense(host: string, wanted: number, rate: number, demands: readonly 
 }
 
 /**
- * Returns the median interval between future slots, in milliseconds. Unlike a mean, it ignores a night without slots.
+ * Returns the median interval between future slots, in milliseconds. Unlike a mean, the median is not changed by a
+ * night without slots.
  */
 function usualIntervalMs(schedule: CronSchedule, nowMs: number): number {
   const slots = timesAfter(schedule, nowMs);

@@ -2,7 +2,10 @@ import { summarizeError } from '../../core/errors.ts';
 
 export interface DoctorFinding {
   check: string;
-  /** What was checked, if there are several of the kind, such as a workspace's id; null if there is only one. */
+  /**
+   * The thing that was checked, such as a workspace's id, if the check is made for several things; null if it is made
+   * once.
+   */
   subject: string | null;
   /** `fail`: something does not work or will soon stop working. `warn`: it works, but needs attention. */
   status: 'ok' | 'warn' | 'fail';

@@ -35,7 +35,7 @@ export function toLineRecord(report: LineChange): LineRecord {
 /** The maximum length of a reason, which is printed on the statement. */
 export const MAX_REASON_CHARACTERS = 200;
 
-/** Returns a reason without surrounding space. Throws InputError if it is empty or too long. */
+/** Returns the reason without surrounding spaces. Throws InputError if it is empty or too long. */
 export function checkReason(text: string): string {
   const reason = text.trim();
   if (reason !== '' && reason.length <= MAX_REASON_CHARACTERS) return reason;
@@ -48,15 +48,15 @@ export function checkReason(text: string): string {
 /** A manual line as the ledger has it after a request to add or revoke it. */
 interface WrittenLine {
   report: LineChange;
-  /** Why the checkpoint could not be written; null if it was. */
+  /** The reason why the checkpoint could not be written; null if it was written. */
   checkpointFault: string | null;
-  /** Why nothing was written for a repeated request; null if the line was written. */
+  /** If the request repeats an earlier one, the reason why nothing was written; null if the line was written. */
   repeated: string | null;
 }
 
 /**
- * Writes a line with `write`, so that a repeated request changes nothing. If `write` fails with the error code `code`,
- * returns the line of an earlier, equal request that `find` finds.
+ * Writes a line with `write`. If `write` fails with the error code `code`, calls `find`: if it finds the line of an
+ * earlier, equal request, returns that line, so that a repeated request changes nothing.
  */
 export async function writeLineOnce(
   code: string,

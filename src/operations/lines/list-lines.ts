@@ -54,7 +54,7 @@ function keyOf({ line_id }: ManualLineRow): RowKey {
   return [line_id];
 }
 
-/** A line that a person added. The `revoked_*` fields are null unless it was revoked. */
+/** A manual line. The `revoked_*` fields are null unless the line was revoked. */
 export interface ManualLineRow {
   line_id: bigint;
   workspace_id: string;

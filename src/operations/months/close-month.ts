@@ -110,7 +110,8 @@ interface OneClose {
 }
 
 /**
- * Closes one workspace if nothing blocks it. Adds sentences for the caller, such as a failed checkpoint, to `notes`.
+ * Closes the month of one workspace if nothing blocks it. Sentences for the caller, such as one about a failed
+ * checkpoint, are added to `notes`.
  */
 async function closePlanned(
   scope: Scope,

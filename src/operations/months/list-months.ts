@@ -14,7 +14,7 @@ import { decimalText, periodText } from '../schemas.ts';
 
 const DEFAULT_MONTHS = 12;
 const MAX_MONTHS = 36;
-/** Summing workspaces lets other work run after each of these intervals. */
+/** While the months of workspaces are added up, other work can run after each interval of this many milliseconds. */
 const TURN_MS = 5;
 
 const money = z.strictObject({ amount: decimalText, amount_minor: z.bigint(), currency: z.string() });
@@ -93,7 +93,7 @@ export const compareMonths = documentOperation({
   },
 });
 
-/** Sums a month over all workspaces. Lets other work run in between. */
+/** Adds up a month over all workspaces. Pauses regularly, so that other work can run. */
 async function readMonth(
   months: Iterable<WorkspaceMonthTotals>,
   period: Period,
@@ -130,7 +130,7 @@ async function readForecast(connection: LedgerDb, period: Period): Promise<Retur
   return isKnown ? sums.document : null;
 }
 
-/** Adds up credits, and amounts of money by currency. */
+/** Adds up credits, and adds up amounts of money separately for each currency. */
 class Sums {
   #credits = 0n;
   readonly #minor = new Map<string, bigint>();

@@ -13,11 +13,11 @@ import type { MonthEnd } from '../../reports/queries/month-end-record.ts';
 import { ZipWriter } from '../../reports/xlsx/zip-writer.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** What a bundle contains. */
+/** A description of what a bundle contains. */
 export interface MonthBundle {
   /** One statement for each workspace that has closed the month. */
   statements: { workspace_id: string; file: string; close_digest: string }[];
-  /** The SHA-256 of the manifest, in hex. It is enough to verify all files of the bundle. */
+  /** The SHA-256 of the manifest, in hex. Whoever has this digest can verify all files of the bundle. */
   digest: string;
 }
 
@@ -50,9 +50,9 @@ export function requireClosed({ period, workspaces }: MonthEnd): void {
 }
 
 /**
- * Writes a ZIP file for auditors with a month's closes, charges and statements, and the programs that verify them. It
- * passes the bytes to `write` in pieces. All data is read in one transaction, on a separate connection. Throws
- * UsageError if no workspace has closed the month.
+ * Writes a ZIP file for auditors. It contains a month's closes, charges and statements, and the programs that verify
+ * them. The bytes are passed to `write` in pieces. All data is read in one transaction, on a separate connection.
+ * Throws UsageError if no workspace has closed the month.
  */
 export async function writeMonthBundle(
   context: Pick<Context, 'config' | 'clock'>,

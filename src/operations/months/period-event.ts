@@ -46,8 +46,8 @@ interface EventRequest {
 }
 
 /**
- * Closes or reopens a period with `write`, so that a repeated request changes nothing. If `write` is refused because
- * the same actor made the same change with the same note before, returns that earlier event.
+ * Closes or reopens a period with `write`. If `write` is refused because the same actor has already made the same
+ * change with the same note, returns that earlier event, so that a repeated request changes nothing.
  */
 export async function writeOnce(
   { connection, actor }: Pick<Scope, 'connection' | 'actor'>,

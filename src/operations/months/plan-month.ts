@@ -16,7 +16,7 @@ import { documentOperation, type Scope } from '../operation.ts';
 import { idText, periodText } from '../schemas.ts';
 import { chooseWorkspace } from '../workspace-choice.ts';
 
-/** Reading workspaces lets other work run after each of these intervals. */
+/** While workspaces are read, other work can run after each interval of this many milliseconds. */
 const TURN_MS = 5;
 
 export const planMonth = documentOperation({

@@ -6,7 +6,10 @@ import { readInputFile } from '../../input-files/input-file.ts';
 import type { StatementForm } from '../../ledger/journal/charges/commit-close.ts';
 import type { Context } from '../../wiring/context.ts';
 
-/** Returns the number format and letterhead of statements, as a close freezes them. The logo becomes a data URL. */
+/**
+ * Returns the number format and letterhead of statements. A close stores them, so that later changes do not alter its
+ * statements. The logo becomes a data URL.
+ */
 export function statementForm({ config }: Context): Required<StatementForm> {
   const { number, letterhead } = config.statement;
   if (letterhead === null) return { number, letterhead };

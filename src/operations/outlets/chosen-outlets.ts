@@ -1,7 +1,10 @@
 import type { Config, OutletConfig } from '../../config/types.ts';
 import { UsageError } from '../../core/errors.ts';
 
-/** Returns the configured outlets, or the named one. Throws UsageError if there is none. */
+/**
+ * Returns all configured outlets; with `name`, only the outlet of that name. Throws UsageError if the result would be
+ * empty.
+ */
 export function chooseOutlets(config: Config, name?: string): readonly OutletConfig[] {
   const { outlets } = config;
   requireOutlets(config);

@@ -32,7 +32,7 @@ export const pushOutlets = changeOperation({
   },
 });
 
-/** Sends events until none is ready or the receiver rejects one. */
+/** Sends an outlet's events until no event is ready or the receiver rejects one. */
 function push(scope: Scope, outlet: OutletConfig) {
   const { connection, context, signal } = scope;
   const { clock } = context;

@@ -8,8 +8,8 @@ import type { Scope } from '../operation.ts';
 import { chooseOutlet } from './chosen-outlets.ts';
 
 /**
- * Returns the ledger's record of a started outlet, even if it is no longer configured. Throws UsageError if it was not
- * started.
+ * Returns the ledger's row for a started outlet, even if the outlet is no longer configured. Throws UsageError if the
+ * outlet was not started.
  */
 export function requireStartedOutlet({ context, connection }: Scope, name: string): OutletRow {
   const row = readOutlet(connection, name);

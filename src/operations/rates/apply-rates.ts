@@ -50,7 +50,10 @@ export const clearRates = changeOperation({
   },
 });
 
-/** Throws UsageError if the configuration has rate cards: at its next start the daemon would apply those again. */
+/**
+ * Throws UsageError if the configuration has rate cards, because the daemon would apply the configured cards again at
+ * its next start.
+ */
 function refuseConfigured({ config }: Context): void {
   const { rates, costs } = cardsInConfig(config);
   if (rates === null && costs === null) return;

@@ -19,7 +19,7 @@ import { documentOperation, type Scope } from '../operation.ts';
 import { decimalText, periodText } from '../schemas.ts';
 import { requireKnownWorkspace } from '../workspace-choice.ts';
 
-/** The rate cards of a request. If it has none, the cards of the configuration are used. */
+/** The schema of the rate cards in a request. If the request has none, the cards of the configuration are used. */
 export const cardFields = {
   rates: rateCardsSchema
     .optional()
@@ -34,7 +34,7 @@ export const totalsField = {
     .describe('true leaves out `tenants` and `unpriced`, which have a row for each tenant'),
 };
 
-/** The rate cards of a request, after they were parsed. */
+/** The parsed rate cards of a request. */
 export interface CardInput {
   rates?: RateCardText[] | undefined;
   costs?: RateCardText[] | undefined;
@@ -101,8 +101,8 @@ interface RequestedCards {
 }
 
 /**
- * Returns the rate cards of a request; if it has none, those of the configuration. Throws UsageError if neither has
- * any.
+ * Returns the rate cards of a request. If the request has none, returns those of the configuration. Throws UsageError
+ * if the configuration has none, either.
  */
 export function requestedCards(scope: Scope, { rates, costs }: CardInput): RequestedCards {
   if (rates !== undefined || costs !== undefined) {
@@ -120,7 +120,7 @@ export function requestedCards(scope: Scope, { rates, costs }: CardInput): Reque
 }
 
 /**
- * Compares the amounts of months and tenants under the active cards with those under `cards`. If `cards` is null, both
+ * Compares two ways of pricing months and tenants: with the active cards, and with `cards`. If `cards` is null, both
  * sides use the active cards.
  */
 function compareRates(connection: LedgerDb, cards: ReplacementCards['rates'], { onlyOpen }: { onlyOpen: boolean }) {

@@ -61,7 +61,7 @@ export const listRates = listOperation({
   },
 });
 
-/** Returns all active cards: those with prices, then those with the provider's costs. */
+/** Returns all active rate cards: first the cards with prices, then the cards with the provider's costs. */
 export function activeCards(connection: LedgerDb): CardRow[] {
   return CARD_SIDES.flatMap((side) => cardsInForce(connection, side).map((card) => cardRow(card, side)));
 }

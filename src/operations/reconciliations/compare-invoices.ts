@@ -50,12 +50,13 @@ export type ReconcileInput = z.output<typeof invoicesInput>;
 interface InvoiceComparison {
   document: z.output<typeof reconciliationSchema>;
   notes: readonly string[];
-  /** What to record, for each workspace; empty for a dry run. */
+  /** The comparison to record for each workspace; empty for a dry run. */
   toRecord: readonly ComparisonToRecord[];
 }
 
 /**
- * Compares a file of invoices with the ledger and the service. It records nothing, but returns what has to be recorded.
+ * Compares a file of invoices with the ledger and the service. Nothing is recorded; the result contains what has to be
+ * recorded.
  */
 export const compareInvoices: SlowRead<typeof invoicesInput, InvoiceComparison> = {
   name: 'reconciliations.read',
@@ -98,7 +99,7 @@ export const compareInvoices: SlowRead<typeof invoicesInput, InvoiceComparison> 
   },
 };
 
-/** Returns the columns of the preset, replaced by those that the request names. */
+/** Returns the columns that the preset names. A column that the request names replaces that of the preset. */
 function columnsOf(request: ReconcileInput): CurrencyOptions {
   const given = {
     tenantColumn: request.tenant_column,

@@ -3,11 +3,12 @@ import { InputError, UsageError } from '../../core/errors.ts';
 import { isCurrency, parseMinor } from '../../core/money.ts';
 import type { InvoiceLine, MappedColumns } from './sides.ts';
 
-/** The columns of the file, and the currency of a file without a currency column. */
+/** The names of the file's columns, and the currency of a file that has no currency column. */
 export type CurrencyOptions = MappedColumns;
 
 /**
- * Returns the currency of all amounts in a file without a currency column. Null if it has such a column, or no amounts.
+ * Returns the currency of all amounts in a file without a currency column. Returns null if the file has such a column,
+ * or no amounts.
  */
 export function currencyOf({ totals }: StatementDocument, options: CurrencyOptions): string | null {
   const { currency, amountColumn, currencyColumn } = options;
@@ -29,7 +30,7 @@ export function currencyOf({ totals }: StatementDocument, options: CurrencyOptio
   );
 }
 
-/** Returns the currencies to compare. The list contains only null if no amounts are compared. */
+/** Returns the currencies to compare. If no amounts are compared, the list contains null as its only item. */
 export function comparedCurrencies(
   { totals }: StatementDocument,
   invoices: readonly InvoiceLine[],

@@ -10,13 +10,13 @@ import { chooseWorkspace, unknownPeriod } from '../workspace-choice.ts';
 import { type CurrencyOptions, comparedCurrencies, currencyOf } from './currencies.ts';
 import { Customers, type InvoiceLine, type ReconciledRow, readInvoices, similarTenantHints } from './sides.ts';
 
-/** What is compared for a workspace: the ledger's statement and the invoices of its tenants. */
+/** The two sides that are compared for a workspace: the ledger's statement and the invoices of its tenants. */
 export interface ReconciliationSides {
   statement: StatementDocument;
   customers: Customers;
   invoices: InvoiceLine[];
   currencies: (string | null)[];
-  /** Hints about names in the file that differ from a tenant only in case or space. */
+  /** Hints about tenants in the file whose text differs from a tenant of the ledger only in case or space. */
   hints: string[];
 }
 
@@ -25,7 +25,9 @@ export interface ReconciledWorkspace extends ReconciliationSides {
   tenants: ReconciledRow[];
 }
 
-/** Groups the rows of a file by workspace. If there is no workspace column, all rows belong to the chosen workspace. */
+/**
+ * Groups the rows of a file by workspace. If the file has no workspace column, all rows belong to the chosen workspace.
+ */
 export function groupByWorkspace(
   config: Config,
   { rows, place }: Table,
@@ -51,7 +53,10 @@ interface SidesRequest {
   columns: CurrencyOptions;
 }
 
-/** Reads the statement and invoices of a workspace; null if it has neither usage in the month nor invoices. */
+/**
+ * Reads the statement and invoices of a workspace. Returns null if the workspace has neither usage in the month nor
+ * invoices.
+ */
 export function readSides(
   { context, connection }: Scope,
   { id, period, table, columns }: SidesRequest,

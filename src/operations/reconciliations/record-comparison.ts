@@ -17,7 +17,7 @@ interface RecordRequest {
 export interface ComparisonToRecord
   extends Pick<ReconciliationRequest, 'workspaceId' | 'closeDigest' | 'file' | 'counts' | 'amounts' | 'numbers'> {}
 
-/** Returns what is recorded of a comparison: its sums, and the invoice numbers of each tenant. */
+/** Returns the part of a comparison that is recorded: its sums, and the invoice numbers of each tenant. */
 export function comparisonToRecord(
   { statement, customers, invoices, tenants, currencies }: ReconciledWorkspace,
   file: ComparisonToRecord['file'],
@@ -38,8 +38,8 @@ export function comparisonToRecord(
 }
 
 /**
- * Records a comparison in the chain and returns the notes about it. If the same actor already recorded the same result
- * of the same file, nothing is written.
+ * Records a comparison in the ledger's chain of events and returns notes for the caller. If the same actor already
+ * recorded the same result of the same file, nothing is written.
  */
 export async function recordComparison(
   { context, connection, actor }: Scope,

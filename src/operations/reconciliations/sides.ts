@@ -27,7 +27,7 @@ import type { Context } from '../../wiring/context.ts';
 import { foldId, unknownTenantHint } from '../tenants/similar-ids.ts';
 
 export interface MappedColumns extends InvoiceColumns {
-  /** The column with the tenants' ids, or with the references that the ledger has for them. */
+  /** The column that names the tenants, by their ids or by the references that the ledger has for them. */
   tenantColumn: string;
   decimal?: DecimalMark;
   /** The currency of amounts in rows that name no currency. */
@@ -35,7 +35,7 @@ export interface MappedColumns extends InvoiceColumns {
 }
 
 export interface InvoiceLine {
-  /** The tenant; or, if several tenants share a reference, the name that stands for all of them. */
+  /** The tenant's id. If several tenants share a reference, a name that stands for all of them. */
   tenantId: string;
   invoice: string | null;
   credits: bigint | null;
@@ -45,7 +45,7 @@ export interface InvoiceLine {
   otherCurrency: string | null;
 }
 
-/** The compared figures of a tenant in one currency. `currency` is null if amounts are not compared. */
+/** The compared figures of a tenant in one currency. `currency` is null if only credits are compared. */
 export type ReconciledRow = ReconciledTenant & {
   currency: string | null;
   /** Currency signs or codes on the tenant's invoice lines that contradict `currency`. */
@@ -96,7 +96,10 @@ export function reconcileByCurrency(
   return rows.sort((a, b) => (a.tenantId < b.tenantId ? -1 : a.tenantId > b.tenantId ? 1 : 0));
 }
 
-/** How to compare. `customerOf` returns the same name for all tenants that the file bills under one reference. */
+/**
+ * The rules of a comparison. `customerOf` returns the same name for all tenants that the file bills under one
+ * reference.
+ */
 interface ReconcileRules {
   currencies: readonly (string | null)[];
   customerOf: (tenantId: string) => string;
@@ -140,13 +143,13 @@ export async function readServiceFigures(
   });
 }
 
-/** Matches the text in the tenant column of a row with totals. */
+/** Matches the text that the tenant column has in a row with totals. */
 const TOTAL_ROW = /^(?:|(?:grand |sub)?total\b.*|gesamt.*|summe\b.*|somme\b.*|sum)$/i;
 
 /**
- * Reads invoice lines from the rows of a table. `currency` applies if the file has no currency column. A row with
- * totals is checked against the other rows and skipped. Throws InputError for a cell that cannot be read, and for a
- * file that has only totals.
+ * Reads invoice lines from the rows of a table. `currency` is the currency of the amounts if the file has no currency
+ * column. A row with totals is checked against the other rows and then skipped. Throws InputError for a cell that
+ * cannot be read, and for a file that has only totals.
  */
 export function readInvoices(
   { rows, place }: Table,
@@ -216,8 +219,8 @@ const AMOUNT_FAULTS: Readonly<Record<AmountFault, readonly [why: string, hint: H
 };
 
 /**
- * Returns a function that reads the amounts of a column. Numbers in a workbook are read as they are. For texts, the
- * decimal mark is detected from all texts of the column.
+ * Returns a function that reads an amount from a row. Numbers in a workbook are used unchanged. For texts, all texts of
+ * the column together decide which character is the decimal mark.
  */
 function amountsIn(
   rows: readonly TableRow[],
@@ -234,8 +237,9 @@ function amountsIn(
 }
 
 /**
- * Reads a cell with credits; null if it contains none. A text such as `1.234` is read by the parser of credits, in which
- * the point may separate thousands. A number such as 1.234 is a fraction, and credits are whole.
+ * Reads a cell with credits; null if the cell contains none. A text such as `1.234` may be 1234, because the point may
+ * separate thousands; the parser of credits decides that. A number such as 1.234 is a fraction and is not accepted,
+ * because credits are whole numbers.
  */
 function creditsIn({ record, numbers }: TableRow, column: string): bigint | null {
   const text = record[column] ?? '';
@@ -257,8 +261,8 @@ export function similarTenantHints({ rows, place }: Table, column: string, custo
 }
 
 /**
- * The customers that the file bills. A customer is one tenant, or all tenants with a shared reference that the file
- * uses.
+ * The customers to whom the file's invoices are addressed. A customer is one tenant, or all tenants with a shared
+ * reference that the file uses.
  */
 export class Customers {
   readonly #ids: ReadonlySet<string>;
@@ -267,8 +271,8 @@ export class Customers {
   #byFolded: ReadonlyMap<string, string> | null = null;
 
   /**
-   * `references` has the current reference of each tenant. A reference on the statement, frozen by the close, takes
-   * precedence.
+   * `references` has the current reference of each tenant. If the statement has a reference for a tenant, which was
+   * fixed at the close, that one takes precedence.
    */
   constructor({ tenants }: StatementDocument, references: ReadonlyMap<string, string>, texts: Iterable<string>) {
     this.#ids = new Set(tenants.map(({ tenant_id }) => tenant_id));
@@ -296,8 +300,8 @@ export class Customers {
   }
 
   /**
-   * Returns the tenant or reference that a misspelt text probably means; null if there is none, or if the text is spelt
-   * correctly.
+   * Returns the tenant or reference that a misspelt text probably means. Returns null if there is none, or if the text
+   * is spelt correctly.
    */
   similarTo(text: string): string | null {
     if (text.trim() === '' || this.knows(text)) return null;
@@ -332,7 +336,7 @@ export function createCauseFinder(
     const lines = ids.flatMap((id) => byId.get(id)?.lines ?? []).filter((line) => line.currency === currency);
     const sumOfKind = (wanted: string): bigint =>
       lines.reduce((sum, line) => sum + (line.kind === wanted ? (line.amount_minor ?? 0n) : 0n), 0n);
-    // Earlier readings are stored for each tenant, so there are none for a customer with several tenants.
+    // Earlier readings are stored separately for each tenant, so a customer with several tenants has none.
     const earlier = (ids.length === 1 ? ids : []).flatMap((tenantId) =>
       readCreditReadings(connection, { workspaceId, period, tenantId }).map((credits) => {
         const priced = price(tenantId, period, credits);

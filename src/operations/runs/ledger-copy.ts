@@ -7,8 +7,8 @@ import { copyLedger } from '../../ledger/store/file/ledger-file.ts';
 import { openForWriting, openReader } from '../../ledger/store/file/open.ts';
 
 /**
- * Calls `use` with a configuration that points to a temporary copy of the ledger. A dry run then takes every step of a
- * real run, while the ledger itself is only read. In the copy, the leases of running syncs are released.
+ * Calls `use` with a configuration that points to a temporary copy of the ledger. A dry run then does every step of a
+ * real run on the copy, and the ledger itself is only read. The copy does not have the leases of running syncs.
  */
 export async function withLedgerCopy<T>(
   config: Config,

@@ -8,9 +8,9 @@ import type { SyncProgress } from '../../sync/walk-until-verified.ts';
 import type { Context } from '../../wiring/context.ts';
 
 const MAX_CONCURRENT_RUNS = 8;
-/** At most this many deliveries are fetched at once. */
+/** At most this many deliveries are read from the ledger at once. */
 const DELIVERY_BATCH = 1_000;
-/** A run with at least this many pages collects garbage early. It is off at first, because it slows down the start. */
+/** A run with at least this many pages collects garbage early. Shorter runs do not, because it slows down the start. */
 const MIN_PAGES_FOR_SMALL_HEAP = 100;
 
 export interface SyncRequest {
@@ -18,15 +18,21 @@ export interface SyncRequest {
   workspace?: string | undefined;
   from?: Period;
   to?: Period;
-  /** True if the context has a copy of the ledger: nothing is notified, and each report lists the largest changes. */
+  /**
+   * True for a dry run, whose context has a copy of the ledger. Nobody is notified, and each report lists the largest
+   * changes.
+   */
   dryRun: boolean;
 }
 
 export type AppliedRun = Extract<SyncOutcome, { status: 'applied' }>;
 
-/** Is called while the runs are in progress. */
+/** Functions that are called while the runs are in progress. */
 export interface SyncObserver {
-  /** Is called when the run of a workspace begins. Call `update` on the result for each page, and `stop` at the end. */
+  /**
+   * Called when the run of a workspace begins. The function `update` of the result is called for each page, and `stop`
+   * at the end of the run.
+   */
   begin(workspaceId: string): Promise<{ update(seen: SyncProgress): void; stop(): void }>;
   applied(run: AppliedRun, largest: readonly LargestChange[]): void;
   failed(workspaceId: string, error: WorkspaceError): void;
@@ -46,35 +52,36 @@ export type WorkspaceReport =
 
 export interface DeliveryCounts {
   delivered: number;
-  /** Messages that are left for the daemon or the next sync. */
+  /** The number of messages that the daemon or the next sync still has to send. */
   pending: number;
   dead: number;
 }
 
 export interface SyncReport {
   workspaces: WorkspaceReport[];
-  /** What happened to the due notifications; null after a dry run. */
+  /** The numbers of due notifications that were delivered, are pending or were given up; null after a dry run. */
   notifications: DeliveryCounts | null;
 }
 
 /**
- * Reads workspaces in this process, several at a time, and sends due notifications before and after. If one workspace
- * fails, the others continue. An ended workspace is left out unless it was named. Throws InputError for a month in the
- * future.
+ * Syncs workspaces in this process, several at a time, and sends due notifications before and after. If one workspace
+ * fails, the others continue. An ended workspace is skipped unless it was named. Throws InputError if the window begins
+ * in a future month.
  */
 export async function runSync(
   context: Context,
   { workspace, dryRun, ...window }: SyncRequest,
   { observer, signal: stop }: { observer: SyncObserver; signal: AbortSignal },
 ): Promise<SyncReport> {
-  // No run can be applied without the writer's thread, so its end also aborts the requests to the service.
+  // No run can be applied without the writer's thread. If that thread ends, the requests to the service are aborted,
+  // too.
   const death = new AbortController();
   void context.writerDeath.then((error) => death.abort(error));
   const signal = AbortSignal.any([stop, death.signal]);
   requireStarted(window.from, periodAt(context.clock.now()));
   const ids =
     workspace === undefined ? context.config.workspaces.map(({ id }) => id) : [context.workspace(workspace).id];
-  // Open the ledger first, so that a failure is not reported once per workspace.
+  // The ledger is opened first, so that a failure is reported once and not for each workspace.
   await context.warm();
   const before = dryRun ? null : await deliverDue(context, signal);
   const syncOne = async (workspaceId: string): Promise<WorkspaceReport> => {
@@ -82,7 +89,7 @@ export async function runSync(
     const progress = await observer.begin(workspaceId);
     try {
       const onProgress = (seen: SyncProgress): void => {
-        // Buffers of pages should be collected early. For the daemon, the pm2 configuration sets this.
+        // Makes V8 collect the buffers of pages early. For the daemon, the pm2 configuration does this.
         if (seen.pages >= MIN_PAGES_FOR_SMALL_HEAP) keepYoungGenerationSmall();
         progress.update(seen);
       };
@@ -121,8 +128,8 @@ function requireStarted(from: Period | undefined, current: Period): void {
 }
 
 /**
- * Runs `syncOne` for each id. After the first failure no further run begins; the failure is thrown when those in
- * progress have ended.
+ * Runs `syncOne` for each id, several at a time. After the first failure, no further run begins. The failure is thrown
+ * when the runs in progress have ended.
  */
 async function syncSideBySide<Report>(
   ids: readonly string[],
@@ -137,7 +144,7 @@ async function syncSideBySide<Report>(
   try {
     return await pMap(ids, begin, { concurrency: MAX_CONCURRENT_RUNS });
   } finally {
-    // The runs still use the ledger, which the caller closes next.
+    // Waits for the runs, because they still use the ledger, which the caller closes next.
     await Promise.allSettled(runs);
   }
 }

@@ -4,14 +4,20 @@ import { isSignedBy, parseCheckpoint } from '../../ledger/audit/anchor/checkpoin
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { type StatementVerdict, verifyStatement } from '../../verifier/verify-statement.ts';
 
-/** The result of checking the close of a statement against one source outside the statement. */
+/**
+ * The result of comparing the close of a statement with one source outside the statement: a digest, a checkpoint or a
+ * ledger.
+ */
 export interface Anchor {
   kind: 'digest' | 'checkpoint' | 'ledger';
   /** True if the source confirms the close. */
   holds: boolean;
   /** True if the source contains the close of the month, even in a checkpoint that the expected key did not sign. */
   isKnown: boolean;
-  /** The later event that replaced the close; null if none is known. A digest or checkpoint never knows one. */
+  /**
+   * The later event that replaced the close; null if none is known. It is always null for a digest or a checkpoint:
+   * only a ledger has such events.
+   */
   supersededBy: LaterPeriodEvent | null;
 }
 
@@ -36,7 +42,7 @@ export function checkAgainstLedger(closeDigest: string, connection: LedgerDb): A
 export interface StatementJudgement {
   verdict: StatementVerdict;
   anchors: readonly Anchor[];
-  /** True if the statement is consistent and each source confirms its close; false without any source. */
+  /** True if the statement is consistent and every source confirms its close. False if no source was given. */
   isAuthentic: boolean;
   supersededBy: LaterPeriodEvent | null;
   /** True if the statement is inconsistent or superseded, or if a source does not confirm it. */
@@ -44,8 +50,8 @@ export interface StatementJudgement {
 }
 
 /**
- * Verifies a statement in JSON, and its close against each source. Without a source, the statement can only be found
- * consistent, which proves nothing about its origin.
+ * Verifies a statement in JSON, and compares its close with each source. Without a source, the statement can only be
+ * found consistent, which does not prove where it comes from.
  */
 export async function judgeStatement(text: string, sources: readonly AnchorSource[]): Promise<StatementJudgement> {
   const verdict = await verifyStatement(text, (data) => createHash('sha256').update(data).digest());

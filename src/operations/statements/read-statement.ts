@@ -53,7 +53,7 @@ export const readStatement = listOperation({
   page: ({ head, rows }) => statementPage(head, rows),
 });
 
-/** Yields the tenants after the one with the id `after`. They are in the byte order of their ids. */
+/** Yields the tenants after the tenant with the id `after`. The tenants are in the byte order of their ids. */
 function* tenantsAfter(
   tenants: Iterable<DocumentTenant>,
   after: string | number | bigint | null | undefined,

@@ -10,9 +10,9 @@ import type { Context } from '../../wiring/context.ts';
 import { unknownPeriod } from '../workspace-choice.ts';
 
 /**
- * Writes a ZIP file with each tenant's statement of a month as a page to send, in one folder for each workspace. It
- * passes the bytes to `write` in pieces. All statements are read in one transaction. Returns their number. Throws
- * AppError `unknown_period` if the ledger has no data for the month.
+ * Writes a ZIP file with the statement of each tenant for a month, as a page that can be sent to the tenant. Each
+ * workspace has a folder. The bytes are passed to `write` in pieces. All statements are read in one transaction.
+ * Returns the number of statements. Throws AppError `unknown_period` if the ledger has no data for the month.
  */
 export async function writeStatementPages(
   { config, clock }: Pick<Context, 'config' | 'clock'>,

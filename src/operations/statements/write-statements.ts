@@ -35,16 +35,19 @@ export interface StatementFilesRecord {
   folder: string;
   statements: number;
   files: number;
-  /** The number of files that an earlier run wrote and that are still correct. */
+  /** The number of files that were not written again, because an earlier run wrote them and they are still correct. */
   kept: number;
-  /** Workspaces whose month is not closed. `without` lists the workspaces without usage in the month. */
+  /**
+   * The workspaces whose month is not closed, so that their statements are estimates. `without` lists the workspaces
+   * without usage in the month.
+   */
   estimates: string[];
   without: string[];
 }
 
 /**
- * Writes each tenant's statement to files of its own, and last `index.csv`, which lists these files. All statements are
- * read in one transaction. Throws if no workspace has data for the month.
+ * Writes the statement of each tenant to files of its own, and at the end the file `index.csv`, which lists these
+ * files. All statements are read in one transaction. Throws if no workspace has data for the month.
  */
 export async function writeStatementFiles(
   { context, connection, signal }: Scope,
@@ -91,7 +94,7 @@ export async function writeStatementFiles(
   return { ...record, files: record.statements * formats.length };
 }
 
-/** Counts the tenants with usage in the month. Tenants with corrections only are not included. */
+/** Counts the tenants with usage in the month. Tenants that only have corrections in the month are not counted. */
 function countTenantsInMonth(connection: LedgerDb, id: string, period: Period): number {
   const found = findPeriodOf(connection, id, period);
   return found === undefined

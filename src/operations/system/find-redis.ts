@@ -8,7 +8,10 @@ import { isSocketListening, privateRedisFolder, type RedisTarget } from '../../q
 
 const CONNECT_MS = 2_000;
 
-/** Finds the Redis of the ledger; null if it is a private one that is not running. Starts and creates nothing. */
+/**
+ * Finds the Redis server of this ledger. Returns null if the ledger has a private Redis that is not running. Nothing is
+ * started or created.
+ */
 export async function findRedis(config: Config): Promise<RedisTarget | null> {
   if (config.redisUrl !== null) return { kind: 'url', url: config.redisUrl };
   const folder = privateRedisFolder(config.ledger.path);
@@ -18,8 +21,8 @@ export async function findRedis(config: Config): Promise<RedisTarget | null> {
 }
 
 /**
- * Tests a Redis in the way that the daemon of this ledger does. Returns what it found out, or the fault that would stop
- * the daemon.
+ * Tests a Redis server in the way that the daemon of this ledger does. Returns the findings, or the fault that would
+ * stop the daemon.
  */
 export async function probeRedisOnce(
   target: RedisTarget,
@@ -37,7 +40,7 @@ export async function probeRedisOnce(
     retryStrategy: () => null,
     connectTimeout: CONNECT_MS,
   });
-  // Only the event `error` has the cause of a rejected connection; `connect` itself rejects with "connection is
+  // The cause of a rejected connection is only in the event `error`; `connect` itself rejects with "connection is
   // closed".
   let reason: Error | null = null;
   connection.on('error', (error: Error) => {

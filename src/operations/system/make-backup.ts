@@ -4,14 +4,14 @@ import type { Context } from '../../wiring/context.ts';
 export interface BackupRequest {
   /** An absolute path, `s3://bucket/prefix` or `s3://bucket/name.db`. */
   target: string;
-  /** True replaces an existing file or object. */
+  /** True if an existing file or object may be replaced. */
   force: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Makes a verified backup of the ledger. The API does not offer this: the daemon makes backups on the schedule and in
- * the place of its settings.
+ * Makes a verified backup of the ledger. The API does not offer this, because the daemon makes backups itself, by the
+ * schedule and to the place in its settings.
  */
 export async function makeBackup(
   { config, clock }: Pick<Context, 'config' | 'clock'>,

@@ -21,14 +21,14 @@ export interface PublishRecord {
   head_digest: string;
   rows: number;
   seconds: number;
-  /** The last published link, if it is not in this ledger; null otherwise. */
+  /** The digest of the last published link of the chain, if this ledger does not have that link; null otherwise. */
   parted: string | null;
   differences: NamedDifference[];
 }
 
 /**
- * Brings the copy in Postgres up to date. `compare: check` then compares it with the ledger; `repair` also sends the
- * differences again. The API does not offer this: the daemon publishes after each change. Throws UsageError if the
+ * Brings the copy in Postgres up to date. `compare: check` then compares it with the ledger; `repair` also sends again
+ * what differs. The API does not offer this, because the daemon publishes after each change. Throws UsageError if the
  * configuration has no `publish:`.
  */
 export async function publishCopy(

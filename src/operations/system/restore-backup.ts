@@ -8,16 +8,19 @@ import type { Context } from '../../wiring/context.ts';
 export interface RestoreRequest {
   /** An absolute path, `s3://bucket/name.db`, or `s3://bucket/prefix` for the newest backup there. */
   from: string;
-  /** True gives the restored ledger a new id, so that both ledgers can continue on their own machines. */
+  /**
+   * True if the restored ledger gets a new id, so that it and the original ledger can both continue, each on its own
+   * machine.
+   */
   asNew: boolean;
-  /** True also replaces a ledger whose id is not that of the backup. */
+  /** True if the backup may also replace a ledger that has another id than the backup. */
   replaceOther: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Restores the ledger from a verified backup, and keeps the previous file. The API does not offer this: a running
- * daemon holds the ledger.
+ * Restores the ledger from a verified backup, and keeps the previous file. The API does not offer this, because a
+ * running daemon has the ledger open.
  */
 export async function restoreBackup(
   context: Context,

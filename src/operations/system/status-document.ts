@@ -1,6 +1,6 @@
 import type { StatusReport } from './status-report.ts';
 
-/** Converts the report into the document of `status --json`. */
+/** Converts the report into the document that `status --json` prints. */
 export function statusDocument(report: StatusReport) {
   const { configuration: active, ahead, publish: copy } = report;
   return {

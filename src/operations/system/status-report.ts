@@ -29,14 +29,14 @@ import { requireKnownWorkspace } from '../workspace-choice.ts';
 import { findRedis, probeRedisOnce } from './find-redis.ts';
 
 /**
- * If another process holds the ledger's write lock longer than this, the status reports the ledger as locked. Applying
- * a run takes less.
+ * If another process holds the ledger's write lock for longer than this, the status reports the ledger as locked.
+ * Applying a run takes less time.
  */
 const STATUS_LOCK_WAIT_MS = 2000;
 
 /**
- * Reads the state of the ledger, of the daemon, and of the channels, exports, outlets and copy that the daemon keeps up
- * to date.
+ * Reads the state of the ledger and of the daemon, and the state of the channels, exports, outlets and Postgres copy
+ * that the daemon keeps up to date.
  */
 export async function readStatusReport(scope: Scope, workspaceId: string | undefined): Promise<StatusReport> {
   requireKnownWorkspace(scope, workspaceId);
@@ -125,7 +125,10 @@ export type QueueStatus =
   | { status: 'unavailable'; redis: string; reason: string }
   | { status: 'running'; redis: string; sync: QueueCounts };
 
-/** The status of this ledger's queue, and since when each workspace has had a waiting sync job. */
+/**
+ * The status of this ledger's queue. `waitingSince` has the time since which a sync job has been waiting, for each
+ * workspace with such a job.
+ */
 interface QueueReading {
   status: QueueStatus;
   waitingSince: ReadonlyMap<string, number>;

@@ -55,8 +55,8 @@ export const verifyLedger = documentOperation({
 });
 
 /**
- * Verifies an open ledger, and compares it with digests and checkpoints that were stored elsewhere. `isSigned` is false
- * if there is no key to check the signatures of checkpoints.
+ * Verifies an open ledger, and compares it with digests and checkpoints that were stored elsewhere. `isSigned` of the
+ * result is false if there is no key with which the signatures of checkpoints could be checked.
  */
 export async function verifyFile(
   { path, connection, keyFile }: { path: string; connection: LedgerDb; keyFile: string },

@@ -77,7 +77,8 @@ export function toTenantName({ tenant_id, display_name, external_ref, labels }: 
 }
 
 /**
- * Throws UsageError for a tenant id that is empty or listed twice. `placeOf` describes where the name with an index is.
+ * Throws UsageError for a tenant id that is empty or listed twice. `placeOf` describes where the name with this index
+ * is, such as a row of a file.
  */
 export function requireUniqueIds(names: readonly NameInput[], placeOf: (index: number) => string): void {
   const seen = new Set<string>();

@@ -36,8 +36,8 @@ export type LiveReport = z.output<typeof liveReportSchema>;
 type Figures = z.output<typeof figuresSchema>;
 
 /**
- * Reads a tenant's history from the service and compares it with the ledger. If the service fails, the report has its
- * error.
+ * Reads a tenant's history from the service and compares it with the ledger. If the service fails, the report contains
+ * its error.
  */
 export async function compareWithService(
   { context, signal }: Pick<Scope, 'context' | 'signal'>,
@@ -63,11 +63,14 @@ export async function compareWithService(
 
 interface History {
   items: UsageItem[];
-  /** False if the pages have fewer or more records than announced: the listing changed while it was read. */
+  /**
+   * False if the pages have fewer or more records than the service announced, because the listing changed while it was
+   * read.
+   */
   complete: boolean;
 }
 
-/** Reads all pages of a tenant's history, one after the other. If a period appears twice, its last record counts. */
+/** Reads all pages of a tenant's history, one after the other. If a period appears twice, its last record is used. */
 async function fetchHistory(
   client: UsageApiClient,
   tenantId: string,

@@ -9,7 +9,10 @@ export type MissingTenant =
   /** No workspace has the tenant. `near` lists tenants with a similar id or name. */
   | { kind: 'unknown'; near: NearTenant[] };
 
-/** Explains why a tenant has no data in the workspace, or in any workspace if none is given; null if it has data. */
+/**
+ * Explains why a tenant has no data in the workspace; without a workspace, why it has no data in any. Returns null if
+ * the tenant has data.
+ */
 export function explainMissingTenant(
   connection: LedgerDb,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string | undefined },

@@ -3,9 +3,9 @@ import { readTable } from '../../input-files/read-table.ts';
 import { type NameInput, requireUniqueIds } from './import-names.ts';
 
 /**
- * Reads names of tenants from a CSV file or workbook. The columns tenant_id, display_name and external_ref are read by
- * their names; each other column becomes a label. Throws UsageError for an id that is empty or listed twice, and names
- * its place.
+ * Reads the names of tenants from a CSV file or workbook. The columns tenant_id, display_name and external_ref are
+ * found by these names; each other column becomes a label. Throws UsageError for an id that is empty or listed twice;
+ * the message says where in the file the id is.
  */
 export async function readNamesFile(file: InputFile, sheet: string | undefined): Promise<NameInput[]> {
   const table = await readTable(file, {

@@ -59,7 +59,7 @@ export const showTenant = documentOperation({
   },
 });
 
-/** Returns the latest `limit` entries. `earlier` counts the entries that were left out. */
+/** Returns the latest `limit` entries. `earlier` is the number of entries that were left out. */
 export function latestEntries<Entry>(entries: Entry[], limit: number | undefined): { shown: Entry[]; earlier: number } {
   const shown = limit === undefined ? entries : entries.slice(-limit);
   return { shown, earlier: entries.length - shown.length };
@@ -88,8 +88,8 @@ function entriesOf(connection: LedgerDb, { workspaceId, tenantId, period: select
 }
 
 /**
- * Returns the named workspace. Without a name, returns every workspace in which the ledger has the tenant; with `live`
- * also every configured workspace.
+ * Returns the ids of the workspaces to read: the named workspace only. Without a name, every workspace in which the
+ * ledger has the tenant, and with `live` also every configured workspace.
  */
 function workspacesToRead(scope: Scope, tenantId: string, workspace: string | undefined, live: boolean): string[] {
   requireKnownWorkspace(scope, workspace);

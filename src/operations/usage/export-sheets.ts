@@ -16,8 +16,8 @@ export function sheetsOfViews(scope: Scope, views: readonly string[], input: Vie
 }
 
 /**
- * Returns the charges of a month as a sheet for a FOCUS file, and what is missing in it. The rows are read while they
- * are written, so the caller must keep a read transaction open until then.
+ * Returns the charges of a month as a sheet for a FOCUS file, and a list of what is missing in it. The rows are read
+ * while the file is written, so the caller must keep a read transaction open until the end.
  */
 export function focusSheetOf(
   { context, connection }: Scope,

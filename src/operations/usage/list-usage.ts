@@ -50,7 +50,7 @@ export const listUsage = listOperation({
   row: rowSchema(USAGE_COLUMNS, ['display_name']),
   columns: USAGE_COLUMNS,
   keyOf,
-  // Figures at an earlier time are summed from all entries up to that time, which is slow.
+  // Figures at an earlier time are computed by adding up all entries up to that time, which is slow.
   isSlow: ({ as_of: asOf }) => asOf !== undefined,
   run(scope, wanted, page) {
     const { workspace, tenant } = wanted;

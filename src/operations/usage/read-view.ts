@@ -14,7 +14,7 @@ const filters = z.strictObject(VIEW_FILTERS);
 const head = z.strictObject({ name: z.string().describe('the view') });
 const value = z.union([z.string(), exactInteger, z.number(), z.boolean(), z.null()]);
 
-/** The views that `views.read` is meant for. Each other view has an operation of its own. */
+/** The views for which `views.read` is the recommended operation. Each other view has an operation of its own. */
 const OTHER_VIEWS: readonly (typeof FINANCE_VIEWS)[number][] = [
   'month_to_date',
   'daily',
@@ -63,7 +63,7 @@ function viewGuide(): string {
   return OTHER_VIEWS.map((view) => `\`${view}\`: ${VIEW_COLUMNS[`finance_${view}`]?.row}`).join(' ');
 }
 
-/** The operations that list one view each, such as `/charges`. */
+/** The operations with a path of their own, such as `/charges`. Each of them lists one view. */
 export const VIEW_OPERATIONS = [
   viewList(
     'adjustments',
@@ -159,7 +159,10 @@ export function sheetOfView(scope: Scope, view: string, { workspace, tenant, ...
   return viewSheet(scope.connection, view, { workspaceId: workspace, tenantId: tenant, period });
 }
 
-/** The position of each row of a page. It is stored here, because not every view has columns that identify a row. */
+/**
+ * The position in the view of each row of a page. It is not part of the row, because not every view has columns that
+ * identify a row.
+ */
 const places = new WeakMap<ViewRow, ViewPlace>();
 
 function keyOf(row: ViewRow): RowKey {

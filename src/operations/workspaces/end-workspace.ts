@@ -62,12 +62,12 @@ export const resumeWorkspace = changeOperation({
   },
 });
 
-/** The error codes of a request whose change was made before. */
+/** The error codes that a request gets if its change has already been made. */
 const REPEATED_CODES: readonly string[] = ['workspace_ended', 'workspace_not_ended'];
 
 /**
- * Ends or resumes a workspace with `write`. A repeated request changes nothing: it returns the chain link of the first
- * one.
+ * Ends or resumes a workspace with `write`. A repeated request changes nothing, and returns the chain link of the first
+ * request.
  */
 async function actOnce(
   { connection, actor }: Scope,

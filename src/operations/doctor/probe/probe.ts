@@ -13,8 +13,8 @@ import { type DoctorFinding, warn } from '../finding.ts';
 const NO_SUCH_TENANT = 'usage-ledger-probe-no-such-tenant';
 
 /**
- * Tests behaviour of the service that the program relies on but the API documentation leaves open. It sends about ten
- * read requests, one after the other, and needs a service that has records.
+ * Tests whether the service behaves as the program assumes where the API documentation says nothing. It sends about ten
+ * read requests, one after the other. The service must have records.
  */
 export async function probeService(workspaceId: string, trial: Trial): Promise<DoctorFinding[]> {
   const ask = async (query: UsagePageQuery): Promise<UsagePage> =>
@@ -63,7 +63,7 @@ export async function probeService(workspaceId: string, trial: Trial): Promise<D
   return findings;
 }
 
-/** Returns the page, or null if the request fails with one of these error codes. */
+/** Returns the requested page. Returns null if the request fails with one of these error codes. */
 async function unless(codes: readonly string[], request: Promise<UsagePage>): Promise<UsagePage | null> {
   try {
     return await request;
@@ -127,8 +127,8 @@ function judgeFilter(period: string, month: UsagePage, whole: UsagePage): ProbeV
 }
 
 /**
- * `around` has the pages of two windows, one that starts and one that ends with the period. It is null if a request for
- * the period alone returns its records.
+ * `around` has the pages of two windows: the first window starts with the period, the second ends with it. `around` is
+ * null if a request for the period alone returned its records, because both bounds are then inclusive.
  */
 function judgeBounds(period: string, around: [from: UsagePage, to: UsagePage] | null): ProbeVerdict {
   if (around === null) return fine('from_period and to_period are inclusive');
@@ -252,7 +252,8 @@ export interface Trial {
 }
 
 /**
- * Opens a client with short timeouts and one retry. With the program's usual client, the doctor could wait for minutes.
+ * Opens a client with short timeouts and one retry. With the program's usual client, the doctor might have to wait for
+ * minutes.
  */
 export function openTrial(workspace: WorkspaceConfig, { clock, proxy, redact }: ProbeOptions): Trial {
   const { id, baseUrl, embedUrl, keys, signing, ca } = workspace;
