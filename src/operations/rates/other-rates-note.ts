@@ -2,8 +2,8 @@ import { cardsInConfig, compareCardsWithForce } from '../../ledger/journal/charg
 import type { Scope } from '../operation.ts';
 
 /**
- * Returns a note if the configured rate cards differ from the active ones; null otherwise. Both can differ at this
- * point, because an operation that only reads does not apply the configured cards.
+ * Returns a note if the configured rate cards differ from the active ones; null otherwise. They can differ here,
+ * because an operation that only reads does not apply the configured cards.
  */
 export function otherRatesNote({ context, connection }: Pick<Scope, 'context' | 'connection'>): string | null {
   const { added, retired } = compareCardsWithForce(connection, cardsInConfig(context.config));

@@ -21,7 +21,9 @@ export interface PublishRecord {
   head_digest: string;
   rows: number;
   seconds: number;
-  /** The digest of the last published link of the chain, if this ledger does not have that link; null otherwise. */
+  /**
+   * If this ledger does not have the last published link of the chain, a sentence about the two chains; null otherwise.
+   */
   parted: string | null;
   differences: NamedDifference[];
 }

@@ -23,7 +23,10 @@ interface AlertPageProps {
   proposedEnd: string;
 }
 
-/** Answers: is this real, how much is it worth, why did it happen, and who has been notified? */
+/**
+ * The page of an alert. It answers: is the alert real, how much is it worth, why did it happen, and who has been
+ * notified?
+ */
 export function AlertPage({ visit, view, proposedEnd }: AlertPageProps) {
   const { record, title, lines, mutedBecause } = view;
   const { alert } = record;

@@ -27,7 +27,10 @@ interface ListPageProps {
   silenceUntil: string;
 }
 
-/** Answers: what is open, by severity and money, and who already looks at it? */
+/**
+ * The page with the list of alerts. It answers: which alerts are open, by severity and money, and who is already
+ * working on them?
+ */
 export function AlertListPage({ visit, filters, list, workspaces, silenceUntil }: ListPageProps) {
   const { alerts, from, total } = list;
   const isOpen = filters.state === undefined;

@@ -14,7 +14,7 @@ export function readSilences(scope: Scope): SilenceRow[] {
   return [...listSilences.run(scope, {}, ALL_ROWS).rows].slice(0, SHOWN_SILENCES);
 }
 
-/** Answers: what is muted, until when, why, and by whom? */
+/** The page with the silences. It answers: what is muted, until when, why, and by whom? */
 export function SilencesPage({ visit, rows }: { visit: Visit; rows: readonly SilenceRow[] }) {
   const canEnd = may(visit, endSilence);
   const heads = [

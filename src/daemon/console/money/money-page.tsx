@@ -28,7 +28,10 @@ interface MoneyPageProps extends LinesCardProps {
   budgets: readonly BudgetUse[];
 }
 
-/** Answers: which prices apply, what do we earn, which budgets are used up, and what was charged by hand? */
+/**
+ * The page about money. It answers: which prices apply, what is the margin, which budgets are used up, and what was
+ * charged by hand?
+ */
 export function MoneyPage({ cards, otherRates, margins, budgets, ...lines }: MoneyPageProps) {
   const { visit } = lines;
   return (

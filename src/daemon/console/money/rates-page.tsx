@@ -17,7 +17,10 @@ interface RatesPageProps {
   applyPath: string;
 }
 
-/** Answers: what would these cards have charged, and what changes if they are applied? */
+/**
+ * The page with the preview of uploaded rate cards. It answers: what would these cards have charged, and what changes
+ * if they are applied?
+ */
 export function RatesPage({ visit, compared, applyPath }: RatesPageProps) {
   const { fileName, months, tenantCount, unpricedCount } = compared;
   const latest = months.at(-1)?.period;

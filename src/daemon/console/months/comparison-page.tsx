@@ -36,7 +36,10 @@ const KINDS: Readonly<Record<DifferenceKind, { label: string; remedy: string }>>
   unexplained: { label: 'Unexplained', remedy: 'Compare each invoice with the statement of the tenant.' },
 };
 
-/** Answers: do the invoices match the ledger, by how much do they differ, and why? */
+/**
+ * The page with the result of a comparison. It answers: do the invoices match the ledger, by how much do they differ,
+ * and why?
+ */
 export function ComparisonPage({ visit, period, fileName, comparison, notes, recordPath }: ComparisonPageProps) {
   const { tenants, differing, amounts } = comparison;
   const all = tenants.matched + differing;

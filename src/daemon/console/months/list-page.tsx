@@ -14,7 +14,7 @@ interface MonthListProps {
   earlier: string | null;
 }
 
-/** Answers: which months are closed, and how do their totals compare? */
+/** The page with the list of months. It answers: which months are closed, and how do their totals compare? */
 export function MonthListPage({ visit, months, openMonth, earlier }: MonthListProps) {
   const currencies = [...new Set(months.flatMap(({ amounts }) => amounts.map(({ currency }) => currency)))].sort();
   const only = currencies.length === 1 ? (currencies[0] ?? null) : null;

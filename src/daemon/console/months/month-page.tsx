@@ -31,7 +31,10 @@ const WORKSPACES_PER_PAGE = 50;
 
 const STATES: Readonly<Record<MonthEndWorkspace['state'], Tone>> = { closed: 'good', ready: 'odd', blocked: 'bad' };
 
-/** Answers: what can be closed, what blocks the rest and how is it cleared, and how does the month compare with the last? */
+/**
+ * The page of a month. It answers: which workspaces can be closed, what blocks the others and how is that solved, and
+ * how does the month compare with the previous one?
+ */
 export function MonthPage({ visit, plan, workspaces, recorded, bundle, page }: MonthPageProps) {
   const { period } = plan;
   const inState = (state: MonthEndWorkspace['state']) => plan.workspaces.filter((each) => each.state === state).length;

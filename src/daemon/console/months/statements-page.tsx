@@ -17,7 +17,7 @@ interface StatementsPageProps {
   workspaces: readonly { id: string; name: string }[];
 }
 
-/** Answers: where is the statement of this tenant? */
+/** The page with the statements of a month. It answers: where is the statement of this tenant? */
 export function StatementsPage({ visit, period, filters, ranking, workspaces }: StatementsPageProps) {
   const { search, workspace, page } = filters;
   const pageLink = (to: number) => linkTo(`/months/${period}/statements`, { search, workspace, page: String(to) });

@@ -32,7 +32,7 @@ interface Task {
   value?: string;
 }
 
-/** Answers: is everything fresh, what does this month total, and what needs attention? */
+/** The overview page. It answers: are all figures up to date, what does this month total, and what needs attention? */
 export function OverviewPage({ visit, overview }: { visit: Visit; overview: Overview }) {
   const tasks = tasksOf(overview, visit.nowMs);
   const isHealthy = !tasks.some(({ tone }) => tone === 'bad');

@@ -38,7 +38,10 @@ const VERDICTS: Readonly<Record<Walk['verdict'], { label: string; tone: Tone }>>
   unconfirmed: { label: 'awaits a second reading', tone: 'odd' },
 };
 
-/** Answers: what did this run read, was it complete, what did it change, and if it failed, why and what to do? */
+/**
+ * The page of a run. It answers: what did the run read, was that complete, what did it change, and, if it failed, why
+ * and what should be done?
+ */
 export function RunPage({ visit, document: { run, walks } }: { visit: Visit; document: RunDocument }) {
   const { run_id, workspace_id, status, kind, from_period, to_period, error_code, error_message } = run;
   const took = tookText(run.started_at, run.finished_at);

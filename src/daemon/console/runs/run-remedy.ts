@@ -1,7 +1,7 @@
 const DOCTOR_COMMAND = 'Run `usage-ledger doctor --probe`, which tests the service step by step.';
 const WAIT = 'The daemon tries again by itself.';
 
-/** Remedies for runs that failed, by error code. */
+/** The remedies for failed runs, by error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   network: `Check that the service is reachable from this machine. ${WAIT}`,
   timeout: `Check whether the service is slow, or raise timeout_seconds of the workspace. ${WAIT}`,

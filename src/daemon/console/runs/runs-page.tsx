@@ -72,7 +72,7 @@ interface RunsPageProps {
   selected: WorkspaceLine | null;
 }
 
-/** Answers: what was read when, was it complete, and what failed? */
+/** The page with the list of runs. It answers: what was read and when, was it complete, and what failed? */
 function RunsPage({ visit, filters, runs, more, workspaces, selected }: RunsPageProps) {
   const { workspace, status, page } = filters;
   const pageLink = (to: number) => linkTo('/runs', { workspace, status, page: String(to) });

@@ -29,7 +29,10 @@ export function startPath(name: string): string {
   return `/system/outlets/${encodeURIComponent(name)}/start`;
 }
 
-/** Answers: what would this outlet send to its receiver, and which tenants have no name there? */
+/**
+ * The page that starts an outlet. It answers: what would the outlet send to its receiver, and which tenants have no
+ * name there?
+ */
 export function StartOutletPage({ visit, name, customer, openMonth, from, preview }: StartOutletPageProps) {
   return (
     <Layout visit={visit} place="system" title={`Start ${name}`}>

@@ -24,7 +24,10 @@ interface SystemPageProps {
   examination: Examination | null;
 }
 
-/** Answers: does the daemon work, what is waiting to be sent, and do receivers accept it? */
+/**
+ * The page about the system. It answers: does the daemon work, what is waiting to be sent, and do receivers accept what
+ * is sent?
+ */
 export function SystemPage({ visit, system, examination }: SystemPageProps) {
   const { faults } = system;
   return (

@@ -36,7 +36,10 @@ const SORT_LABELS: Readonly<Record<TenantSort, string>> = {
   name: 'Id',
 };
 
-/** Answers: who uses most, whose usage changed most, and where is the tenant that I look for? */
+/**
+ * The page with the list of tenants. It answers: which tenants use most, whose usage changed most, and where is a
+ * certain tenant?
+ */
 export function TenantListPage({ visit, filters, ranking, workspaces, months }: TenantListProps) {
   const { page, ...kept } = filters;
   const from = (page - 1) * TENANTS_PER_PAGE;

@@ -23,7 +23,7 @@ interface TenantPageProps {
   openAlerts: number;
 }
 
-/** Answers: what did this tenant use and what is it charged, month by month, and why? */
+/** The page of a tenant. It answers: what did the tenant use and what is it charged, month by month, and why? */
 export function TenantPage({ visit, data, alerts, openAlerts }: TenantPageProps) {
   const { workspaceId, tenantId, name, externalRef, labels, period, withdrawn } = data;
   const facts = [
