@@ -41,7 +41,10 @@ export function statedActor(name: string): Actor {
   );
 }
 
-/** What one call of an operation can use. The caller owns the connection and the signal. */
+/**
+ * What an operation can use during one call. The connection and the signal belong to the caller: the operation does not
+ * close the connection.
+ */
 export interface Scope {
   readonly context: Context;
   readonly connection: LedgerDb;

@@ -16,7 +16,10 @@ export interface OutletStatus {
   fromPeriod: string | null;
   /** Number of ledger entries that the outlet has not processed yet. */
   waiting: number;
-  /** Number and total quantity of the exceptions, by state. */
+  /**
+   * The number and total quantity of the exceptions, by state. An exception is an event that was not sent or was
+   * refused.
+   */
   events: Record<OutletEventState, { events: number; quantity: bigint }>;
   checkedAt: string | null;
   /**

@@ -74,7 +74,7 @@ export interface UsageEvent {
    * receiver counts events with the same id only once.
    */
   id: string;
-  /** The receiver's name for the tenant. */
+  /** The name by which the receiver knows the tenant. */
   customer: string;
   /** The change in credits or requests, depending on the outlet's `send`. May be negative. */
   quantity: bigint;

@@ -21,10 +21,13 @@ export function windowParameters({ from, to }: RunWindow): Pick<PageQuery, 'from
 
 export interface FetchedPage {
   body: Uint8Array[];
-  /** Status and content type of the response. Errors name them if the body is not an API response. */
+  /** The status and content type of the response. Error messages contain both if the body is not an API response. */
   status?: number;
   contentType?: string | null;
-  /** Frees the memory of the body, which all runs share. Call it when the body is no longer needed. */
+  /**
+   * Frees the memory of the body. All runs share a limited amount of memory, so call it as soon as the body is not
+   * needed.
+   */
   release?: () => void;
 }
 

@@ -21,7 +21,7 @@ export function requireStartedOutlet({ context, connection }: Scope, name: strin
   );
 }
 
-/** Opens the receiver of an outlet, calls `use` with it, and closes it. */
+/** Opens the receiver of an outlet, calls `use` with the receiver, and closes the receiver. */
 export async function withReceiver<T>(
   { context, connection }: Scope,
   outlet: OutletConfig,

@@ -72,7 +72,7 @@ async function replaceCards(
   const { rates, costs } = cards;
   for (const side of [rates, costs]) if (side !== null) refuseAmbiguousCards(side);
   const { context } = scope;
-  // Open the writer first: it creates a missing ledger.
+  // The writer is opened first, because it creates the ledger if there is none.
   const writer = dryRun ? null : await context.writer();
   const { connection } = scope;
   const changed = compareCardsWithForce(connection, cards);

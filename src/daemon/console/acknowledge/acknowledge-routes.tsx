@@ -29,7 +29,7 @@ export interface AcknowledgeOptions {
 export const ACKNOWLEDGE_ROUTE = `${ACKNOWLEDGE_PATH}/:id/:episode/:channel/:signature`;
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_ACKNOWLEDGE_BYTES = 4096;
-/** The maximum number of requests per minute from one IP address, which many people of a company may share. */
+/** The maximum number of requests per minute from one IP address. Many people of a company may share an address. */
 const LINKS_PER_MINUTE = 120;
 
 type LinkParams = Record<'id' | 'episode' | 'channel' | 'signature', string>;

@@ -7,7 +7,7 @@ import type { Visit } from '../shell/visit.ts';
 
 interface MonthListProps {
   visit: Visit;
-  /** The months, the latest first. The last one is not listed: the month before it in this list is compared with it. */
+  /** The months, the latest first. The last one is not shown; the month after it is only compared with it. */
   months: readonly MonthSummary[];
   openMonth: string;
   /** The address of the page with earlier months; null if there are none. */
