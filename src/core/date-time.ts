@@ -2,9 +2,9 @@ const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:([Zz])|([+-])(\d{2}):?(\d{2})?)?$/;
 
 /**
- * Parses an ISO-8601 date-time into milliseconds since the epoch. Returns null if it is malformed or not a real
- * instant. A date-time without a zone is UTC, as in the examples of the API specification. Fractions below a
- * millisecond are cut off.
+ * Parses an ISO-8601 date-time into milliseconds since the epoch. Returns null if the text is malformed or names a time
+ * that does not exist. A date-time without a zone is UTC, as in the examples of the API specification. Fractions below
+ * a millisecond are cut off.
  */
 export function parseDateTime(text: string): number | null {
   const match = DATE_TIME.exec(text);

@@ -114,7 +114,7 @@ export function systemFault(error: unknown): AppError | null {
   return new AppError(appCode, line, { retryable, hint: hint.replace('{path}', path ?? 'its path'), cause: error });
 }
 
-/** An error as plain data, which can be passed between threads, stored in the ledger and printed by `--json`. */
+/** The plain data of an error, which can be passed between threads, stored in the ledger and printed by `--json`. */
 interface ErrorSummary {
   name: string;
   code: string;

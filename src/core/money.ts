@@ -26,8 +26,8 @@ export function isCurrency(code: string): boolean {
 }
 
 /**
- * Returns the decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD. Throws RangeError for a
- * code that `isCurrency` rejects.
+ * Returns the number of decimals of the currency's minor unit: 2 for EUR (cents), 0 for JPY, 3 for KWD. Throws
+ * RangeError for a code that `isCurrency` rejects.
  */
 export function minorDigits(currency: string): number {
   const digits = MINOR_DIGITS.get(currency);

@@ -19,7 +19,7 @@ export interface PeriodicTaskOptions {
   clock: Clock;
   logger: Logger;
   intervalMs: number;
-  /** Runs the work immediately instead of after the first interval. */
+  /** True if the work runs immediately, and not only after the first interval. */
   atOnce?: boolean;
   /**
    * A run is aborted after this time. The time is measured by the system clock even if `clock` is simulated, because a
@@ -34,9 +34,12 @@ export interface PeriodicTaskOptions {
 
 /** Work that runs at every interval, never overlaps itself, and does not start again after `stop`. */
 export interface PeriodicTask {
-  /** Starts the work now or joins the current run. Never rejects. */
+  /** Starts the work now, or waits for the current run if there is one. Never rejects. */
   run(): Promise<void>;
-  /** Runs the work again after the current run, which may have read its inputs before they changed. Never rejects. */
+  /**
+   * Runs the work again after the current run, because that run may have read its inputs before they changed. Never
+   * rejects.
+   */
   rerun(): Promise<void>;
   /**
    * Ends the repetition, aborts the current run, and waits at most two seconds until the run ends. May be called twice.
@@ -76,7 +79,7 @@ export function startPeriodicTask(options: PeriodicTaskOptions): PeriodicTask {
   };
 }
 
-/** Reports whether this signal was aborted by the run's deadline, as opposed to a stop. */
+/** Reports whether the run's deadline aborted this signal. False if a stop aborted it. */
 export function hasTimedOut({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof AppError && reason.code === TIMED_OUT;
 }

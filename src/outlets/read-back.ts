@@ -58,7 +58,7 @@ export interface OutletDifference {
   ledger: string;
   receiver: string;
   tenants: { workspace_id: string; tenant_id: string }[];
-  /** The last entries of each of these tenants in this month, newest first. */
+  /** The ids of the last entries of each of these tenants in this month, the newest first. */
   entry_ids: number[];
 }
 

@@ -58,7 +58,10 @@ const DEFAULT_READ_RETRY_MS = 1000;
 const MAX_READ_RETRY_MS = 30_000;
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 
-/** An HTTP client for one outlet. It keeps connections, follows no redirects, and quotes no headers in errors. */
+/**
+ * An HTTP client for one outlet. It reuses connections, follows no redirects, and never shows headers in error
+ * messages.
+ */
 export class ReceiverHttp {
   readonly #options: ReceiverHttpOptions;
   readonly #client: HttpClient;

@@ -39,13 +39,15 @@ export interface LateRefusals {
    * are missing.
    */
   unnamed: number;
-  /** Time of the last report by the receiver's clock; null if there is none. */
+  /**
+   * The time of the last report, by the receiver's clock, in milliseconds since the epoch; null if there is no report.
+   */
   untilMs: number | null;
 }
 
 /** Limits from the receiver's documentation. The file of each type names the page of the documentation. */
 export interface ReceiverLimits {
-  /** Maximum events per `send`. A type may split them into several requests. */
+  /** The maximum number of events per call of `send`. A receiver type may split them into several requests. */
   eventsPerCall: number;
   /** Maximum number of calls of `send` that start in one second. */
   callsPerSecond: number;
@@ -54,7 +56,7 @@ export interface ReceiverLimits {
    * longer ago is sent again, the receiver is asked whether it has the event.
    */
   remembersMs: number;
-  /** Maximum age of an event; older events become `late`. Null: no limit. */
+  /** The maximum age of an event, in milliseconds. Older events become `late`. Null: no limit. */
   maxEventAgeMs: number | null;
   /** If false, an event with a negative quantity is not sent; it is recorded as `late`. */
   acceptsNegative: boolean;
@@ -78,7 +80,10 @@ export interface UsageEvent {
   customer: string;
   /** The change in credits or requests, depending on the outlet's `send`. May be negative. */
   quantity: bigint;
-  /** Time within the month of the usage, in milliseconds since the epoch; every attempt sends the same time. */
+  /**
+   * The time of the event, within the month of the usage, in milliseconds since the epoch. Every attempt sends the same
+   * time.
+   */
   timeMs: number;
   workspaceId: string;
   tenantId: string;

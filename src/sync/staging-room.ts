@@ -3,7 +3,9 @@
  * when they are full.
  */
 const BYTES_PER_RECORD = 24;
-/** A run stages this many records without waiting: they take little memory even if every run does so. */
+/**
+ * A run stages this many records without waiting for memory. They take little memory, even if every run stages as many.
+ */
 const RECORDS_WITHOUT_WAIT = 50_000;
 const STAGING_BYTES = 256 * 1024 * 1024;
 
@@ -93,8 +95,9 @@ export class StagingMemory {
 /** The memory that one run may use for staging. */
 export interface StagingLease {
   /**
-   * Call it before fetching another page. Returns undefined if the page can be staged at once. Otherwise it returns a
-   * promise that resolves when there is memory for all announced records, and rejects with the signal's reason.
+   * Call this function before fetching another page. It returns undefined if the page can be staged at once. Otherwise
+   * it returns a promise that resolves when there is memory for all announced records, and rejects with the signal's
+   * reason.
    */
   take(stagedRecords: number, announcedRecords: number, signal: AbortSignal): Promise<void> | undefined;
   release(): void;

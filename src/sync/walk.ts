@@ -39,7 +39,7 @@ export async function walkPages(source: WalkSource, options: WalkOptions): Promi
   const { concurrency, pace, limits, onPage } = options;
   const failure = new AbortController();
   const signal = AbortSignal.any([options.signal, failure.signal]);
-  // Each concurrent request adds one listener, and Node warns at more than ten by default.
+  // Each concurrent request adds one listener to the signal, and by default Node warns at more than ten listeners.
   setMaxListeners(concurrency, signal);
   const unstaged = new Set<Promise<void>>();
   const waiting: (() => void)[] = [];

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { UsageError } from '../errors.ts';
 
 /**
- * Explains why no file can be written into a folder. For a missing folder, checks the nearest parent that exists.
- * Returns null if a file can be written.
+ * Explains why no file can be written into a folder. Returns null if a file can be written. If the folder is missing,
+ * its nearest existing parent is checked.
  */
 export function folderFault(folder: string): string | null {
   try {
@@ -32,8 +32,8 @@ export function makeFolder(folder: string, remedy: string): void {
 }
 
 /**
- * Creates missing folders one by one. With `recursive`, `mkdirSync` never returns if the parent exists and `mkdir`
- * fails with ENOENT, as in /proc.
+ * Creates a folder and its missing parents, one by one. The option `recursive` is not used: with it, `mkdirSync` never
+ * returns if the parent exists and `mkdir` fails with ENOENT, as in /proc.
  */
 function makeMissing(folder: string): void {
   if (existsSync(folder)) return;

@@ -15,7 +15,7 @@ export function isProcessRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // The system has no /proc, or the process ended between the two checks. In the second case the next call returns
+    // Either the system has no /proc, or the process ended between the two checks. If it ended, the next call returns
     // false.
     return true;
   }

@@ -8,9 +8,9 @@ const WORLD_WRITABLE = 0o002;
 const GROUP_WRITABLE = 0o020;
 
 /**
- * Throws `unsafe_place` for a file or folder that another user could write to: a link, a path that belongs to a user
- * other than this one or root, or a path that is writable for everybody or for a group with other members. A path that
- * does not exist is accepted. Links in the folders above the path are not checked.
+ * Throws `unsafe_place` for a file or folder that another user could write to. This is the case for a link, for a path
+ * that belongs to a user other than this one or root, and for a path that is writable for everybody or for a group with
+ * other members. A path that does not exist is accepted. Links in the folders above the path are not checked.
  */
 export function requireSafePlace(path: string, label: string): void {
   const currentUid = process.geteuid?.();

@@ -44,7 +44,10 @@ export function createMetronomeReceiver(outlet: MetronomeOutlet, { http }: Recei
     return http.outcomeOf(await http.call({ method: 'POST', path: '/v1/ingest', headers, body }, signal));
   };
 
-  /** Returns the Metronome id of a customer, which a usage query needs; null if Metronome has no such customer. */
+  /**
+   * Returns the id that Metronome has for a customer; null if Metronome has no such customer. A usage query needs this
+   * id.
+   */
   const idOf = async (customer: string, signal: AbortSignal): Promise<string | null> => {
     const path = `/v1/customers?${new URLSearchParams({ ingest_alias: customer })}`;
     const { data } = await fetchJson(http, { method: 'GET', path, headers }, customersAnswer, signal);

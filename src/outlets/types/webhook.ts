@@ -6,7 +6,7 @@ import type { Receiver, SendOutcome, UsageEvent } from '../receiver.ts';
 import type { ReceiverAnswer, ReceiverDeps } from '../receiver-http.ts';
 
 export interface WebhookOutlet {
-  /** Each request carries one signature for each secret. */
+  /** The secrets that sign requests. Each request has one signature for each secret. */
   secrets: readonly string[];
   eventsPerRequest: number;
   requestsPerSecond: number;
