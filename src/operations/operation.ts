@@ -158,7 +158,7 @@ export type RowKey = readonly (string | number | bigint | null)[];
 export interface Page {
   /** The key of the last row that the caller has read; null for the first page. */
   after: RowKey | null;
-  /** The maximum number of rows that the caller reads; null for all. A listing may yield more. */
+  /** The maximum number of rows that the caller reads; null for all rows. The listing may yield more rows. */
   limit: number | null;
 }
 

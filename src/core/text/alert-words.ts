@@ -1,4 +1,4 @@
-/** All rules: those about tenants, then those about workspaces, then those about usage-ledger itself. */
+/** All rules: first the rules about tenants, then those about workspaces, then those about usage-ledger itself. */
 export const RULES = [
   'jump',
   'drop',
@@ -29,12 +29,15 @@ export type AlertState = (typeof ALERT_STATES)[number];
 
 /** The states of an alert whose cause has not ended. */
 export const OPEN_ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'acknowledged'];
-/** `OPEN_ALERT_STATES` as a list in SQL. Queries must repeat it exactly to use the partial index on these states. */
+/**
+ * `OPEN_ALERT_STATES` as a list in SQL. A query uses the partial index on these states only if it contains exactly this
+ * text.
+ */
 export const OPEN_ALERT_STATES_SQL = `(${OPEN_ALERT_STATES.map((state) => `'${state}'`).join(', ')})`;
 
 /**
- * What can happen to an alert. A notification is sent for each event but `baseline`, which is only recorded: the
- * condition existed at the first sync.
+ * What can happen to an alert. For each event except `baseline`, a notification is sent. `baseline` means that the
+ * condition already existed at the first sync; it is only recorded.
  */
 export const NOTIFICATION_EVENTS = [
   ...(['opened', 'again', 'worse', 'eased', 'grown', 'reminder', 'closed', 'flapping', 'baseline'] as const),

@@ -2,7 +2,10 @@
 export type Redactor = (text: string) => string;
 
 const REPLACEMENT = '[redacted]';
-/** Shorter secrets are not replaced: they appear too often in ordinary words. `doctor` warns of them. */
+/**
+ * The minimum length of a secret that is replaced. Shorter secrets appear too often in ordinary words; `doctor` warns
+ * of them.
+ */
 const MINIMUM_LENGTH = 4;
 
 /**
@@ -89,7 +92,7 @@ function formsOf(secret: string): SecretForm[] {
   const whole = [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
   const plain = [
     ...[secret, JSON.stringify(secret).slice(1, -1), ...percentEncoded(secret)],
-    // Host names are written in lower case, headings often in upper case.
+    // The secret may be in a host name, which is written in lower case, or in a heading, which is often in upper case.
     ...[secret.toLowerCase(), secret.toUpperCase()],
   ];
   const encoded = [

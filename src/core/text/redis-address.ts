@@ -27,8 +27,8 @@ const TCP_SCHEMES = ['redis', 'rediss'];
 const SOCKET_SCHEMES = ['unix', 'redis+unix'];
 
 /**
- * Parses `redis_url`. If it is invalid, returns the problem as a string without any part of the address, which may
- * contain a password.
+ * Parses `redis_url`. If the address is invalid, returns a string that describes the problem. The string contains no
+ * part of the address, which may contain a password.
  */
 export function parseRedisAddress(text: string): RedisAddress | string {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase() ?? '';

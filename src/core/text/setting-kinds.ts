@@ -39,8 +39,8 @@ export function setting<Schema extends z.ZodType>(
 }
 
 /**
- * Adds a description to a schema that is used in one place only. Zod's `describe` copies the schema, which slows down
- * every start.
+ * Adds a description to a schema without copying the schema. Use it only for a schema that is used in one place. Zod's
+ * `describe` copies the schema, which slows down every start.
  */
 export function withDescription<Schema extends z.ZodType>(schema: Schema, remedy: string): Schema {
   z.globalRegistry.add(schema, { description: remedy });

@@ -19,7 +19,7 @@ export interface ConsoleOptions extends SignInOptions {
   pagesPerMinute?: number;
   /** The clock by which sessions and uploaded files expire. */
   sessionClock?: Pick<Clock, 'monotonic'>;
-  /** Runs reads that take seconds, such as the verification before a close. */
+  /** Runs, outside this thread, reads that take seconds, such as the verification before a close. */
   slowReads: SlowReads;
   /** Queues a sync; absent if no queue is running. */
   enqueueSync?: Scope['enqueueSync'];

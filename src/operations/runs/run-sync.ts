@@ -181,7 +181,9 @@ function recordOfRun(outcome: AppliedRun, largest: readonly LargestChange[] | nu
   };
 }
 
-/** Composes and sends due notifications until none is left. Each message is tried only once. */
+/**
+ * Writes the messages of due notifications and sends them, until no message is due. Each message is tried only once.
+ */
 async function deliverDue(context: Context, signal: AbortSignal): Promise<DeliveryCounts> {
   const deliveries: DeliveryCounts = { delivered: 0, pending: 0, dead: 0 };
   for (;;) {

@@ -78,7 +78,7 @@ async function changeEach(
   const faults: unknown[] = [];
   for (const id of ids) {
     await change(id).catch((error: unknown) => {
-      // Any other error, such as an invalid field, concerns all selected alerts.
+      // Any other error, such as an invalid field, would occur for all selected alerts, so it ends the loop.
       if (!(error instanceof AppError) || error.code !== 'alert_not_firing') throw error;
       faults.push(error);
     });

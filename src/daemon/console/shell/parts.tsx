@@ -38,7 +38,7 @@ export interface Head {
   number?: boolean;
   /** True if the column is left out on narrow screens. */
   wide?: boolean;
-  /** The address that sorts by the column; absent for a column that cannot be sorted. */
+  /** The address of the page sorted by this column; absent if the page cannot be sorted by it. */
   sortLink?: string | undefined;
   /** True if the rows are sorted by this column. */
   sorted?: boolean;

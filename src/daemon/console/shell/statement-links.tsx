@@ -2,7 +2,7 @@ import { linkTo } from './formats.ts';
 
 interface StatementLinksProps {
   workspace: string;
-  /** The tenant; absent for the statements of all tenants in one document. */
+  /** The tenant's id; absent for one document with the statements of all tenants. */
   tenant?: string;
   period: string;
 }

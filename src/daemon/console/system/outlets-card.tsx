@@ -19,7 +19,10 @@ export function outletForm(name: string): string {
   return `outlet ${name}`;
 }
 
-/** The billing systems that receive usage, with forms that pause and resume, and a link to the page that starts one. */
+/**
+ * The card with the outlets (billing systems that receive usage), with forms that pause or resume an outlet, and a link
+ * to the page that starts one.
+ */
 export function OutletsCard({ visit, outlets }: { visit: Visit; outlets: readonly OutletStatus[] }) {
   if (outlets.length === 0) return null;
   const heads = [{ label: 'Outlet' }, { label: 'State' }, { label: 'Waiting', number: true }];

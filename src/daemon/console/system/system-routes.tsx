@@ -19,7 +19,10 @@ import { readSystem } from './read-system.ts';
 import { addStartOutlet } from './start-outlet-routes.tsx';
 import { SystemPage } from './system-page.tsx';
 
-/** Serves the state of the daemon, with forms that test, replay and verify. */
+/**
+ * Serves the page about the daemon's state, with forms that test channels, send again, pause outlets and verify the
+ * ledger.
+ */
 export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, probe, measured, context } = pages;
   const doctor = createDoctor(context);
