@@ -20,8 +20,8 @@ import { addStartOutlet } from './start-outlet-routes.tsx';
 import { SystemPage } from './system-page.tsx';
 
 /**
- * Serves the page about the daemon's state, with forms that test channels, send again, pause outlets and verify the
- * ledger.
+ * Serves the page about the daemon's state, with forms that test channels, send messages again, pause outlets and
+ * verify the ledger.
  */
 export function addSystem(app: FastifyInstance, pages: ConsolePages): void {
   const { visitOf, scopeOf, probe, measured, context } = pages;
