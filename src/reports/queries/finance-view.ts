@@ -7,7 +7,10 @@ import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/colu
 import { storedMonths } from './stored-months.ts';
 import { type TenantRange, tenantRanges } from './tenant-ranges.ts';
 
-/** The kinds of the columns of the `finance_*` views, by column name in any view. All others are text. */
+/**
+ * The kinds of the columns in the `finance_*` views: a pattern for column names, and the kind of the columns that
+ * match. All other columns are text.
+ */
 const VIEW_COLUMN_KINDS: readonly [RegExp, ColumnKind][] = [
   [/^(alert|run|tenant|workspace)_id$|(^|_)digest$|^external_ref$/, 'id'],
   [/(^|_)credits(_|$)|^(projection|threshold)$/, 'credits'],
@@ -28,7 +31,10 @@ export function viewColumnKind(name: string): ColumnKind {
   return VIEW_COLUMN_KINDS.find(([names]) => names.test(name))?.[1] ?? 'text';
 }
 
-/** The columns that a workbook totals. Only views where no row includes another one have totals. */
+/**
+ * The columns that get a total in a workbook, by view. A view has totals only if none of its rows includes the figures
+ * of another row.
+ */
 const TOTALLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   finance_usage: ['credits_used', 'request_count'],
   finance_period_totals: ['credits_used', 'request_count'],
@@ -38,7 +44,7 @@ const TOTALLED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   finance_lines: ['amount'],
 };
 
-/** The sort order of rows: the first of these columns that the view has, and so on. */
+/** The columns by which rows are sorted, in this order. Columns that a view does not have are left out. */
 const ORDER = [
   'workspace_id',
   'period',
@@ -69,8 +75,8 @@ export function financeViews(connection: LedgerDb): string[] {
 }
 
 /**
- * Returns the rows of a view, by its name with or without `finance_`. Filters match exactly. Throws UsageError for an
- * unknown view and for a filter on a missing column.
+ * Returns the rows of a view. `name` is the view's name with or without `finance_`. Filters match exactly. Throws
+ * UsageError for an unknown view and for a filter on a column that the view does not have.
  */
 export function viewSheet(connection: LedgerDb, name: string, filters: ViewFilters = {}): Sheet {
   const { view, columns, selection } = selectionOf(connection, name, filters);
@@ -105,7 +111,7 @@ function selectionOf(
   return { view, columns, selection };
 }
 
-/** Views whose rows each belong to a workspace and a month: they are read in pages month by month. */
+/** Views in which each row belongs to one workspace and one month. A page of such a view is read month by month. */
 const MONTHLY_VIEWS: readonly string[] = [
   'finance_budgets',
   'finance_charge_lines',
@@ -123,14 +129,20 @@ const MONTHLY_VIEWS: readonly string[] = [
 
 const IS_OPEN = "periods.closed_seq IS NULL AND periods.period_end >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
 
-/** Months that can have rows in a view, as SQL. The view would be computed for each of the other months, too. */
+/**
+ * SQL conditions for the months that can have rows in a view. Without the condition, SQLite would also compute the view
+ * for every month that has none.
+ */
 const MONTHS_WITH_ROWS: Readonly<Record<string, string>> = {
   finance_budgets: `${IS_OPEN} AND EXISTS (SELECT 1 FROM budgets b WHERE b.workspace_key = periods.workspace_key)`,
   finance_margin: 'EXISTS (SELECT 1 FROM costs c WHERE c.period_key = periods.period_key)',
   finance_month_to_date: IS_OPEN,
 };
 
-/** Monthly views that SQLite would compute and sort as a whole for each page: they are read by ranges of tenants, too. */
+/**
+ * Monthly views that SQLite would compute and sort for all tenants of the month on each page. They are therefore read
+ * by ranges of tenants within a month.
+ */
 const VIEWS_BY_TENANT: readonly string[] = [
   'finance_charge_lines',
   'finance_charges',
@@ -140,7 +152,10 @@ const VIEWS_BY_TENANT: readonly string[] = [
   'finance_period_changes',
 ];
 
-/** The place of a row: the values of the columns that its view is sorted by, and how many earlier rows have the same. */
+/**
+ * The position of a row in a view, used as a cursor: the row's values in the sort columns, and the number of earlier
+ * rows with the same values.
+ */
 export interface ViewPlace {
   values: readonly SheetValue[];
   repeated: number;
@@ -151,7 +166,9 @@ export interface PlacedRow {
   place: ViewPlace;
 }
 
-/** Returns the first `limit` rows of a view after a place, with their places, in the order of `viewSheet`. */
+/**
+ * Returns the first `limit` rows of a view after a position, each with its own position, in the order of `viewSheet`.
+ */
 export function viewPage(
   connection: LedgerDb,
   name: string,
@@ -162,7 +179,8 @@ export function viewPage(
   const order = ORDER.filter((each) => columns.some((column) => column.name === each));
   const positions = order.map((each) => columns.findIndex((column) => column.name === each));
   if (after !== null && !isPlaceOf(after, order)) throw new AppError('bad_cursor', NO_PLACE, { hint: NO_PLACE_HINT });
-  // The query returns the rows with the values of the place again: as many as were read before are skipped.
+  // The query also returns rows with the same sort values as the cursor. The ones that an earlier page returned are
+  // skipped.
   const skipped = after === null ? 0 : after.repeated + 1;
   const found: (readonly SheetValue[])[] = [];
   for (const part of partsOf(connection, view, { filters, selection, order, after, limit })) {
@@ -184,7 +202,7 @@ export function viewPage(
 const NO_PLACE = 'cursor has no place in this listing';
 const NO_PLACE_HINT = 'start again without a cursor';
 
-/** Reports whether a place has a value for each column of the order: callers can make up cursors. */
+/** Reports whether a position has a value for each sort column. Cursors come from callers, so they can be invented. */
 function isPlaceOf({ values, repeated }: ViewPlace, order: readonly string[]): boolean {
   return values.length === order.length && Number.isSafeInteger(repeated) && repeated >= 0;
 }
@@ -199,8 +217,8 @@ interface QueryPart {
 }
 
 /**
- * Splits the query for the rows from a place on, and yields the SQL conditions of the parts in order: if possible, one
- * part for each month of a workspace.
+ * Splits the query for the rows from a position on into parts, and yields the SQL condition of each part in order. A
+ * monthly view has a part for each month of a workspace, or for each range of tenants in the month.
  */
 function* partsOf(
   connection: LedgerDb,
@@ -237,7 +255,7 @@ function* partsOf(
   }
 }
 
-/** Adds a range of tenants to a condition. The upper bound belongs to the next range. */
+/** Adds a range of tenant ids to a condition. The upper bound is the first id of the next range, so it is excluded. */
 function withRange({ where, values }: QueryPart, { from, to }: TenantRange): QueryPart {
   const bounds = [from === null ? [] : ['tenant_id >= ?'], to === null ? [] : ['tenant_id < ?']].flat();
   return {
@@ -246,7 +264,7 @@ function withRange({ where, values }: QueryPart, { from, to }: TenantRange): Que
   };
 }
 
-/** Returns the condition for rows whose sort columns are at or after the values of a place. Null sorts first. */
+/** Returns the SQL condition for the rows that are at or after a position in the sort order. Null sorts first. */
 function conditionOf(selection: Filters, order: readonly string[], after: ViewPlace | null): QueryPart {
   const { where, values } = whereClause(selection);
   if (after === null || order.length === 0) return { where, values };
@@ -302,7 +320,7 @@ export function viewColumns(connection: LedgerDb, view: string): SheetColumn[] {
   }));
 }
 
-/** Converts SQLite values to the sheet's types where they differ. */
+/** Functions that convert a SQLite value to the sheet's type, for the kinds of columns where the two differ. */
 const VALUE_CONVERTERS: Partial<Record<ColumnKind, (value: SheetValue) => SheetValue>> = {
   double: (value) => (value === null ? null : Number(value)),
   flag: (value) => (value === null ? null : value === 1n),

@@ -1,29 +1,38 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { perConnection, preparedSql } from '../../ledger/store/schema/drizzle.ts';
 
-/** A month whose figures are kept, and what they depend on. */
+/** A month of a workspace. Its figures are cached for as long as the data behind them stays the same. */
 export interface KeptMonth {
   workspaceKey: number;
   periodKey: number;
-  /** Link of the close; null for an open month. */
+  /** The number of the close's link in the chain; null for an open month. */
   closedSeq: number | null;
 }
 
 const selectLastEvent = preparedSql('SELECT coalesce(max(event_seq), 0) FROM period_events', 'pluck');
 const selectLastChange = preparedSql('SELECT coalesce(max(change_seq), 0) FROM row_changes', 'pluck');
-/** Prices, manual lines and names: what people change apart from runs and closes. */
+/**
+ * Selects the last change that people made since a given change: to prices, manual lines, names or corrections. Runs
+ * and closes are not included.
+ */
 const selectChanges = preparedSql(
   `SELECT max(change_seq) FROM row_changes WHERE change_seq > ? AND table_name IN
      ('rate_cards', 'manual_lines', 'tenant_names', 'charge_corrections')`,
   'pluck',
 );
-/** The last row change that was looked at, and the last one among them that matters. */
+/**
+ * Numbers of row changes for each connection. `seen` is the newest row change that was examined; `last` is the last one
+ * up to there that affects figures.
+ */
 const seenChanges = perConnection((connection) => {
   const last = selectLastChange(connection).get() as number;
   return { seen: last, last };
 });
 
-/** Returns the number of the last change that people made. Reads only the changes since the previous call. */
+/**
+ * Returns the number of the last row change that people made. Each call reads only the row changes since the previous
+ * call.
+ */
 function lastChange(connection: LedgerDb): number {
   const known = seenChanges(connection);
   const newest = selectLastChange(connection).get() as number;
@@ -40,8 +49,9 @@ const selectLastRun = preparedSql(
 );
 
 /**
- * Returns a function that gives the state of a month as a text. While it is the same, so are the figures of the month. A
- * run of one workspace changes the state of its own open months only. A closed month never changes.
+ * Returns a function that describes the data behind a month's figures as a text. As long as the text stays the same, so
+ * do the figures. A run changes the text only for the open months of its workspace. The text of a closed month never
+ * changes.
  */
 export function monthStates(connection: LedgerDb): (month: KeptMonth) => string {
   const changes = `${selectLastEvent(connection).get()} ${lastChange(connection)}`;
@@ -56,8 +66,9 @@ export function monthStates(connection: LedgerDb): (month: KeptMonth) => string 
 }
 
 /**
- * Returns a cache of one value for each month and connection. `state` has to be read before the value: then a value that
- * is newer than its state is only read again.
+ * Returns a cache with one value for each month and connection. A cached value is used until the month's `state`
+ * changes. The caller must read `state` before the value. If the data changes in between, the value is then read again
+ * needlessly, but an outdated value is never used.
  */
 export function keptByMonth<Value>(): (
   connection: LedgerDb,

@@ -24,13 +24,13 @@ export interface LatestRunsRequest {
   limit: number;
 }
 
-/** Returns runs, the latest first. */
+/** Returns one page of the runs, the latest first. */
 export function latestRuns(
   connection: LedgerDb,
   { workspaceId, status, offset, limit }: LatestRunsRequest,
 ): LatestRun[] {
   const { where, values } = whereClause({ 'w.workspace_id': workspaceId, 'r.status': status });
-  // The page is cut before the view is read: the view looks up each of its runs.
+  // Selects the runs of the page first, because the view `finance_runs` does several look-ups for each run.
   const keys = `SELECT r.run_id FROM runs r JOIN workspaces w USING (workspace_key) ${where} ORDER BY r.run_key DESC LIMIT ? OFFSET ?`;
   return connection
     .prepare(

@@ -1,17 +1,17 @@
 import type { Period } from '../../core/period.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** Revenue and cost of all tenants with a margin in a month, in minor units. */
+/** The summed revenue and cost, in minor units, of all tenants that have a margin in one month and currency. */
 export interface MarginMonth {
   period: Period;
   currency: string;
   revenue: bigint;
   cost: bigint;
-  /** Tenants with a cost and without a margin, such as those without a price. */
+  /** The number of tenants that have a cost but no margin, for example because they have no price. */
   without: bigint;
 }
 
-/** Sums the margins of months by currency. */
+/** Returns the sums of revenue and cost for each of the months and each currency, the latest month first. */
 export function marginMonths(connection: LedgerDb, periods: readonly Period[]): MarginMonth[] {
   return connection
     .prepare(
@@ -25,7 +25,7 @@ export function marginMonths(connection: LedgerDb, periods: readonly Period[]): 
     .all(JSON.stringify(periods)) as MarginMonth[];
 }
 
-/** How much of a budget is used in an open month. */
+/** A budget in an open month, and the part of the budget that is used. */
 export interface BudgetUse {
   workspace_id: string;
   /** Null for the budget of the whole workspace. */
@@ -40,7 +40,7 @@ export interface BudgetUse {
   projection: bigint | null;
 }
 
-/** Returns the budgets of which the largest part is used. */
+/** Returns the budgets with the highest used percentage, highest first. */
 export function largestBudgetUses(connection: LedgerDb, limit: number): BudgetUse[] {
   const rows = connection
     .prepare(

@@ -4,9 +4,9 @@ import { findPeriod, tenantIdOf, workspaceOfPeriod } from '../../ledger/store/su
 import { correctionsAndLinesSql } from '../../ledger/store/sum-money.ts';
 
 /**
- * The reason why a tenant's amount differs from the previous month: `usage` (other credits), `card` (another card),
- * `corrections` (of earlier months), `lines` (manual lines), `requests` (if no other reason applies), `new` (no charge
- * before) or `gone` (no charge now).
+ * The reason why a tenant's amount differs from the previous month: `usage` (different credits), `card` (a different
+ * rate card), `corrections` (different corrections of earlier months), `lines` (different manual lines), `requests`
+ * (none of the other reasons applies), `new` (no charge in the previous month) or `gone` (no charge in this month).
  */
 export type MonthChangeReason = 'new' | 'gone' | 'usage' | 'card' | 'corrections' | 'lines' | 'requests';
 
@@ -28,15 +28,15 @@ interface Side {
   manualMinor: bigint;
 }
 
-/** A tenant's amounts in a month and in the previous one. */
+/** A tenant's amount in a month and in the previous month, in one currency. */
 export interface ChangedAmount extends Pick<TenantChange, 'currency' | 'amountMinor' | 'previousMinor'> {
   periodKey: number;
   tenantKey: bigint;
 }
 
 /**
- * Returns the largest changes of a workspace's charges since the previous month, up to `limit` per currency, largest
- * first; none for its first month.
+ * Returns the tenants of a workspace whose amounts changed most since the previous month: at most `limit` per currency,
+ * the largest change first. Returns none for the workspace's first month.
  */
 export function largestChanges(connection: LedgerDb, periodKey: number, limit: number): ChangedAmount[] {
   if (findPeriod(connection, periodKey - 1) === undefined) return [];
@@ -44,7 +44,7 @@ export function largestChanges(connection: LedgerDb, periodKey: number, limit: n
   return (rows as Omit<ChangedAmount, 'periodKey'>[]).map((row) => ({ ...row, periodKey }));
 }
 
-/** Reads the credits of a change and its reasons. */
+/** Adds the credits of both months, and the reasons, to a tenant's changed amount. */
 export function explainChange(connection: LedgerDb, { periodKey, tenantKey, ...amounts }: ChangedAmount): TenantChange {
   const [now, before] = [readSide(connection, periodKey, tenantKey), readSide(connection, periodKey - 1, tenantKey)];
   return {
@@ -92,7 +92,10 @@ const selectSide = preparedSql(
   'safeIntegers',
 );
 
-/** Reads a tenant's credits, card, corrections and manual lines in a period. A closed one has the credits of its close. */
+/**
+ * Reads a tenant's credits, rate card, corrections and manual lines in a period. In a closed period, the credits are
+ * those that the close recorded.
+ */
 function readSide(connection: LedgerDb, periodKey: number, tenantKey: bigint): Side {
   const found = selectSide(connection).get({ periodKey, tenantKey }) as Side | undefined;
   return found ?? { credits: 0n, card: null, correctionMinor: 0n, manualMinor: 0n };

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { PERIOD_FORM } from '../../core/period.ts';
 
-/** The schema of `month-end --json`. Amounts are exact decimals as text, with the decimals of their currency. */
+/**
+ * The schema of `month-end --json`. Amounts are text: exact decimals with as many decimal places as their currency has.
+ */
 
 const amount = z.string().regex(/^-?\d+(\.\d{2,4})?$/);
 const integerField = z.bigint();

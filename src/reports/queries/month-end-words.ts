@@ -72,14 +72,17 @@ export function formatChangeReasons({ reasons, credits_used, previous_credits }:
   return reasons.map((reason) => words[reason]).join(', ');
 }
 
-/** Compares two amounts of one currency, which have the same number of decimals: `up from 30.00`. */
+/** Compares two amounts of one currency: `up from 30.00`. Both amounts must have the same number of decimal places. */
 function formatDirection(amount: string, previous: string): string {
   const [now, before] = [amount, previous].map((text) => BigInt(text.replace('.', ''))) as [bigint, bigint];
   const direction = now > before ? 'up from' : now < before ? 'down from' : 'same as';
   return `${direction} ${formatDecimal(previous)}`;
 }
 
-/** Lists the findings that are worth checking but do not block the close. */
+/**
+ * Lists what is worth checking in a workspace before the close but does not block it: tenants without a name or a
+ * price.
+ */
 export function findNotices(
   { workspace_id: id, unnamed, unpriced, tenants, state }: MonthEndWorkspace,
   period: Period,

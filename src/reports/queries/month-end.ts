@@ -17,8 +17,9 @@ import { keptByMonth, monthStates } from './kept-months.ts';
 import { type ChangedAmount, explainChange, largestChanges } from './month-changes.ts';
 import type { Blocker, MonthEnd, MonthEndWorkspace } from './month-end-record.ts';
 
-/** The maximum changes shown per currency, and names shown per list of tenants. */
+/** At most this many changes are shown per currency. */
 const MAX_CHANGES = 5;
+/** At most this many tenant ids are shown in a list, such as the tenants without a price. */
 const MAX_LISTED_NAMES = 20;
 
 export interface MonthEndRequest {
@@ -30,18 +31,21 @@ export interface MonthEndRequest {
   nowMs: number;
 }
 
-/** A workspace to close. `settleHours` is null if the ledger has the workspace but the configuration does not. */
+/**
+ * A workspace whose month is to be closed. `settleHours` is the number of hours to wait after the month's end. It is
+ * null if the ledger has the workspace but the configuration does not.
+ */
 export interface MonthEndSubject {
   id: string;
   settleHours: number | null;
 }
 
-/** Reads the state of the month's end for all workspaces. The caller holds a read transaction. */
+/** Reads the month-end report of all workspaces. The caller must hold a read transaction. */
 export function readMonthEnd(connection: LedgerDb, request: MonthEndRequest): MonthEnd {
   return monthEndOf(connection, request, [...monthEndParts(connection, request)]);
 }
 
-/** A workspace at a month's end. */
+/** One workspace's part of the month-end report. */
 export interface MonthEndPart {
   record: MonthEndWorkspace;
   money: readonly MonthTotals[];
@@ -49,8 +53,8 @@ export interface MonthEndPart {
 }
 
 /**
- * Reads the state of one workspace after the other. The caller may pause between two of them: then each is shown as it is
- * when it is read.
+ * Reads one workspace after the other. The caller may pause between two workspaces. Then each workspace is reported in
+ * the state that it has at the time when it is read.
  */
 export function* monthEndParts(connection: LedgerDb, request: MonthEndRequest): Generator<MonthEndPart> {
   const stateOf = monthStates(connection);
@@ -81,7 +85,7 @@ export function monthEndOf(
   };
 }
 
-/** The figures of a workspace's month that depend on the month and the previous one alone. */
+/** The figures of a workspace's month that depend only on the data of that month and of the previous month. */
 type MonthFigures = Pick<MonthEndWorkspace, 'tenants' | 'credits_used' | 'unnamed' | 'unpriced' | 'corrections'> &
   Pick<MonthEndPart, 'money' | 'changes'>;
 
@@ -158,7 +162,7 @@ function reconciledSince(connection: LedgerDb, closedSeq: number | null): MonthE
   return matched === undefined ? 'no' : matched === 1 ? 'yes' : 'differences';
 }
 
-/** The tenants of a period, as a subquery. A closed period has the tenants that its close froze. */
+/** A subquery for the tenants of a period. For a closed period, it selects the tenants that the close recorded. */
 const TENANTS_SQL = `SELECT u.tenant_key FROM tenant_usage u
     WHERE u.period_key = :periodKey AND u.withdrawn = 0 AND :closedSeq IS NULL
   UNION ALL SELECT z.tenant_key FROM closed_usage z
@@ -171,7 +175,7 @@ const UNPRICED = tenantsOf(`SELECT tenant_key FROM (${TENANTS_SQL}) y WHERE NOT 
     WHERE c.period_key = :periodKey AND c.tenant_key = y.tenant_key AND c.amount_minor IS NOT NULL)
   UNION SELECT tenant_key FROM charge_corrections WHERE booked_period_key = :periodKey AND amount_minor IS NULL`);
 
-/** Prepares the count of tenants, and the ids of the first ones, whose keys a query selects. */
+/** Prepares two statements about the tenants whose keys a query selects: their number, and the first ids. */
 function tenantsOf(keys: string) {
   return {
     count: preparedSql(`SELECT count(*) FROM (${keys})`, 'pluck'),
@@ -226,7 +230,10 @@ function commandFor(kind: Blocker['kind'], id: string, period: Period): string |
   return command === null ? null : `usage-ledger ${command}`;
 }
 
-/** Formats the option for a workspace. An id may begin with a hyphen, so `=` keeps it from being read as an option. */
+/**
+ * Formats the option `--workspace` for a command line. If the id begins with a hyphen, `=` keeps the id from being read
+ * as an option.
+ */
 export function workspaceOption(id: string): string {
   return `--workspace${id.startsWith('-') ? '=' : ' '}${shellQuote(id)}`;
 }

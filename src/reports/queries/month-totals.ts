@@ -11,7 +11,7 @@ import { type KeptMonth, keptByMonth, monthStates } from './kept-months.ts';
 export interface WorkspaceMonthTotals extends UsageSum {
   workspaceId: string;
   closed: boolean;
-  /** Time of the last complete reading, ISO-8601 UTC; null before the first. */
+  /** The time of the last complete reading of the month, ISO-8601 UTC; null before the first reading. */
   asOf: string | null;
   /** Charges, corrections and manual lines by currency. */
   money: MoneySum[];
@@ -33,18 +33,20 @@ const monthNames = preparedSql(
   'pluck',
 );
 
-/** The latest months of the ledger up to a month, the latest first. */
+/** Returns the latest months in the ledger that are not after `until`, the latest first. */
 export function latestMonths(connection: LedgerDb, until: Period, limit: number): Period[] {
   return monthNames(connection).all(until, limit) as Period[];
 }
 
-/** Sums of months, kept while they hold: summing a month reads all its tenants. */
+/**
+ * Cached totals of months. They are computed again only if the month's data changes, because this reads all tenants.
+ */
 const keptTotals = keptByMonth<UsageSum & { money: MoneySum[] }>();
 const keptForecasts = keptByMonth<MonthForecast | null>();
 
 /**
- * Returns a function that reads the totals of each workspace that has a month. The caller may pause between two
- * workspaces.
+ * Returns a function that yields a month's totals for each workspace that has data for the month. The caller may pause
+ * between two workspaces.
  */
 export function monthReader(connection: LedgerDb): (period: Period) => Generator<WorkspaceMonthTotals> {
   const stateOf = monthStates(connection);
@@ -71,7 +73,10 @@ function* workspaceMonths(
   }
 }
 
-/** Reads the forecast of each workspace for an open month; the forecast of a closed one is its total. */
+/**
+ * Yields the forecast of each workspace for a month. Yields null for a workspace that has closed the month, because the
+ * month's total is final.
+ */
 export function* workspaceForecasts(connection: LedgerDb, period: Period): Generator<MonthForecast | null> {
   const stateOf = monthStates(connection);
   const months = monthsNamed(connection).all(period) as StoredMonth[];

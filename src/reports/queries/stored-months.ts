@@ -5,15 +5,18 @@ import { whereClause } from '../../ledger/store/where.ts';
 export interface MonthFilters {
   workspaceId?: string | undefined;
   period?: Period | PeriodWindow | undefined;
-  /** Start with this month of this workspace; null: with the first one. */
+  /**
+   * The listing starts with this month of this workspace; null to start with the first month of the first workspace.
+   */
   from: { workspaceId: string; period: Period } | null;
-  /** SQL about `periods` that selects the months to go through; all unless given. */
+  /** An SQL condition on `periods` that selects the months to return; default: all months. */
   only?: string | undefined;
 }
 
 /**
- * Returns the months of each workspace that the ledger has, in order. A listing that is read in pages goes through them one
- * by one: each month of a workspace has an index, all months together have none.
+ * Returns the months that the ledger has for each workspace, sorted by workspace and month. Listings that are read in
+ * pages query these months one by one. An index then finds the rows of one workspace and month; no index covers all
+ * months together.
  */
 export function storedMonths(
   connection: LedgerDb,

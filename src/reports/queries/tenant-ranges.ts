@@ -1,18 +1,23 @@
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 
-/** Ids of tenants from one to another; null is no bound. */
+/**
+ * A range of tenant ids from `from` up to, but not including, `to`. Null means that the range has no bound on that
+ * side.
+ */
 export interface TenantRange {
   from: string | null;
   to: string | null;
 }
 
-/** Ranges grow up to this many tenants, so that a view with few rows needs few of them. */
+/**
+ * The maximum number of tenants in a range. Ranges grow up to this size, so that a view with few rows needs few ranges.
+ */
 const MAX_RANGE_TENANTS = 16_384;
 
 /**
- * Divides the tenants of a workspace, in the order of their ids, into ranges: the first one has `count` tenants, each
- * further one four times as many. Views whose rows SQLite would otherwise compute and sort for the whole month are read
- * range by range: each range starts at the index of tenants.
+ * Divides the tenants of a workspace, sorted by id, into ranges. The first range has `count` tenants, and each further
+ * range has four times as many as the one before. Some views are read range by range, because SQLite would otherwise
+ * compute and sort the rows of the whole month. The index of tenants finds the rows of each range.
  */
 export function* tenantRanges(
   connection: LedgerDb,

@@ -6,7 +6,7 @@ import { findWorkspace } from '../../ledger/store/subjects.ts';
 export const TENANT_SORTS = ['credits', 'change', 'amount', 'name'] as const;
 export type TenantSort = (typeof TENANT_SORTS)[number];
 
-/** A search looks no further than this many matching tenants. */
+/** A search stops after this many matching tenants. */
 const MAX_MATCHES = 5000;
 
 export interface RankingRequest {
@@ -25,10 +25,10 @@ export interface RankedTenant {
   display_name: string | null;
   external_ref: string | null;
   labels: Record<string, string>;
-  /** Null without a record in the month. */
+  /** The credits in the month; null if the tenant has no record in the month. */
   credits_used: bigint | null;
   previous_credits: bigint | null;
-  /** Null without a rate card for the tenant. */
+  /** The tenant's charge in `currency`; null if no rate card prices the tenant. */
   amount: string | null;
   currency: string | null;
 }
@@ -50,7 +50,10 @@ const MATCHES = `SELECT tenant_key FROM tenants WHERE tenant_id LIKE :like ESCAP
     WHERE display_name LIKE :like ESCAPE '\\' OR external_ref LIKE :like ESCAPE '\\' OR labels LIKE :like ESCAPE '\\'
   LIMIT ${MAX_MATCHES}`;
 
-/** Orders of tenants, by the columns of `usage` (u, the month), `usage` (v, the month before), `charges` (c) and `tenants`. */
+/**
+ * The SQL sort order for each kind of ranking. `u` is the usage of the month, `v` the usage of the previous month, `c`
+ * the charge of the month, and `t` the tenant.
+ */
 const RANKING_ORDERS: Readonly<Record<TenantSort, string>> = {
   credits: 'u.credits_used DESC NULLS LAST, t.tenant_key',
   change: 'abs(coalesce(u.credits_used, 0) - coalesce(v.credits_used, 0)) DESC, t.tenant_key',
@@ -59,8 +62,9 @@ const RANKING_ORDERS: Readonly<Record<TenantSort, string>> = {
 };
 
 /**
- * Ranks tenants in a month. Without a search only tenants with a record in the month are ranked by figures: those are
- * read from the month's table in one pass, which takes a tenth of looking up each tenant.
+ * Returns one page of the tenants, ranked by their figures in a month or by their ids. Without a search, a ranking by
+ * figures includes only tenants with a record in the month. Their records are read in one pass, which takes a tenth of
+ * the time of a look-up for each tenant.
  */
 export function rankTenants(connection: LedgerDb, request: RankingRequest): RankedTenant[] {
   const { period, workspaceId, search, sort, offset, limit } = request;
@@ -95,7 +99,10 @@ export function rankTenants(connection: LedgerDb, request: RankingRequest): Rank
   }));
 }
 
-/** Returns SQL for the keys of one page of the ranking. It reads only the tables that its order needs. */
+/**
+ * Returns SQL for the tenant keys of one page of the ranking. Without a search, the SQL reads only the tables that the
+ * sort order needs.
+ */
 function rankedKeys(isWhole: boolean, sort: TenantSort): string {
   const page = `ORDER BY ${RANKING_ORDERS[sort]} LIMIT :limit OFFSET :offset`;
   if (!isWhole) {
@@ -122,7 +129,7 @@ function rankedKeys(isWhole: boolean, sort: TenantSort): string {
   return `SELECT ${alias}.tenant_key ${months} ${joins} ${page.replace('t.tenant_key', `${alias}.tenant_key`)}`;
 }
 
-/** Returns a pattern of LIKE for text that contains `part`. */
+/** Returns an SQL LIKE pattern that matches text with `part` in it. */
 function containing(part: string): string {
   return `%${part.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
 }

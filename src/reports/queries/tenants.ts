@@ -17,15 +17,15 @@ export interface NamedTenantRow {
   first_seen_at: string | null;
 }
 
-/** The place of a tenant in the order of `namedTenants`. */
+/** The position of a tenant in the listing that `namedTenants` returns. */
 export interface TenantPlace {
   workspaceId: string;
   tenantId: string;
 }
 
 /**
- * Returns the tenants of a workspace, or of all workspaces, with their names, sorted by id: at most `limit`, and only
- * those after a place if it is given.
+ * Returns the tenants of a workspace, or of all workspaces, sorted by workspace id and tenant id. Each tenant has its
+ * name, if there is one. Returns at most `limit` tenants, and only those after the position `after` if it is given.
  */
 export function namedTenants(
   connection: LedgerDb,
@@ -35,7 +35,8 @@ export function namedTenants(
 ): NamedTenantRow[] {
   if (after === null) return tenantsWhere(connection, { workspaceId, limit });
   const rows: NamedTenantRow[] = [];
-  // One workspace at a time: across workspaces, SQLite would read every tenant before the place again.
+  // Queries one workspace at a time. In one query for all workspaces, SQLite would read all tenants before the position
+  // again.
   for (const id of workspacesFrom(connection, after.workspaceId)) {
     if (rows.length === limit) break;
     if (workspaceId !== undefined && id !== workspaceId) continue;
@@ -46,7 +47,7 @@ export function namedTenants(
   return rows;
 }
 
-/** Returns one tenant with its names; null if the workspace does not have it. */
+/** Returns one tenant with its name, reference and labels; null if the workspace has no such tenant. */
 export function namedTenant(connection: LedgerDb, workspaceId: string, tenantId: string): NamedTenantRow | null {
   return tenantsWhere(connection, { workspaceId, tenantId, limit: 1 })[0] ?? null;
 }
@@ -97,14 +98,16 @@ export interface NearTenant {
   display_name: string | null;
 }
 
-/** The maximum ids and names to compare with a word. */
+/** At most this many tenant ids, and this many names, are compared with a word that matches no tenant. */
 const MAX_COMPARED_TENANTS = 2_000;
-/** Longer words are not searched: they are not typing mistakes, and comparing them is slow. */
+/**
+ * A word with more characters than this is not compared: it is hardly a mistyped id, and the comparison would be slow.
+ */
 const MAX_SEARCH_LENGTH = 100;
 
 /**
- * Returns up to three tenants with an id or name similar to a word, best match first. In a large ledger, only a part of
- * the tenants is compared.
+ * Returns up to three tenants whose id or name is similar to `word`, the best match first. In a large ledger, only some
+ * of the tenants are compared.
  */
 export function nearTenants(connection: LedgerDb, word: string, workspaceId: string | undefined): NearTenant[] {
   if (word.length > MAX_SEARCH_LENGTH) return [];
@@ -126,8 +129,8 @@ export function nearTenants(connection: LedgerDb, word: string, workspaceId: str
 type TenantPlaces = Map<string, { workspace_id: string; tenant_id: string }>;
 
 /**
- * Returns ids that share the word's beginning or sort next to it, by the index, then the first ids of each workspace,
- * which cover a small one completely.
+ * Returns tenant ids to compare with the word. The first ones share its beginning or sort next to it; the index finds
+ * them. The first ids of each workspace follow, which are all ids of a small workspace.
  */
 function idsAround(connection: LedgerDb, word: string, workspaceId: string | undefined): TenantPlaces {
   const searched = query(connection)
@@ -215,10 +218,10 @@ export function workspacesOfTenant(connection: LedgerDb, tenantId: string): stri
     .map((workspace) => workspace.workspaceId);
 }
 
-/** Returns every recorded change of a tenant in order. */
+/** Returns every recorded change of a tenant's usage, the oldest first. */
 export function tenantEntries(connection: LedgerDb, workspaceId: string, tenantId: string): TenantEntry[] {
-  // Selects by entry key, because the view's joins hide that a tenant belongs to one workspace: the view alone would
-  // read every entry of the workspace.
+  // Selects the entry ids in a subquery. The view's joins hide from SQLite that a tenant belongs to one workspace. A
+  // filter on the view would therefore read every entry of the workspace.
   return connection
     .prepare(
       `SELECT entry_id, run_id, recorded_at, period, kind, credits_delta, requests_delta, credits_after, requests_after

@@ -37,7 +37,7 @@ export const USAGE_COLUMNS: readonly Column<UsageRow>[] = [
 const USAGE_SQL = `workspace_id, tenant_id, period, period_start, period_end, credits_used, request_count, state,
   first_seen_at, changed_at, withdrawn`;
 
-/** The current name of the tenant of a row `u`. */
+/** SQL for the current name of the tenant in row `u` of the outer query. */
 const NAME_SQL = `(SELECT n.display_name FROM workspaces w JOIN tenants t USING (workspace_key) JOIN tenant_names n USING (tenant_key)
   WHERE w.workspace_id = u.workspace_id AND t.tenant_id = u.tenant_id ORDER BY n.after_seq DESC LIMIT 1)`;
 
@@ -51,7 +51,7 @@ export interface UsageFilters {
   period?: Period | PeriodWindow | undefined;
 }
 
-/** Yields the current usage by workspace, period and tenant, one row at a time. Filters match exactly. */
+/** Yields the current usage, one row at a time, sorted by workspace, period and tenant. Filters match exactly. */
 export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Generator<UsageRow> {
   const { workspaceId, tenantId, period } = filters;
   const { where, values } = whereClause({ workspace_id: workspaceId, tenant_id: tenantId, period });
@@ -68,7 +68,7 @@ export function* eachUsageRow(connection: LedgerDb, filters: UsageFilters): Gene
   }
 }
 
-/** The place of a row in the order of `usagePage`. */
+/** The position of a row in the listing that `usagePage` returns. */
 export interface UsagePlace {
   workspaceId: string;
   period: string;
@@ -76,8 +76,8 @@ export interface UsagePlace {
 }
 
 /**
- * Returns the first `limit` rows after a place, in the order of `eachUsageRow`. Reads each month of a workspace by its
- * index, so that a page of a large ledger takes no longer than one of a small ledger.
+ * Returns the first `limit` rows after a position, in the order of `eachUsageRow`. An index finds the rows of each
+ * workspace and month, so a page takes the same time in a large and in a small ledger.
  */
 export function usagePage(
   connection: LedgerDb,
@@ -85,7 +85,7 @@ export function usagePage(
   { after, limit }: { after: UsagePlace | null; limit: number },
 ): UsageRow[] {
   const { workspaceId, tenantId, period } = filters;
-  // The index of tenants leads to the few rows of one tenant.
+  // One tenant has few rows, and the index of tenants finds them in one query.
   if (tenantId !== undefined) return tenantRows(connection, filters, after, limit);
   const rows: UsageRow[] = [];
   const select = connection
@@ -104,7 +104,7 @@ export function usagePage(
   return rows;
 }
 
-/** Returns the rows of one tenant that follow the place of the last row read. */
+/** Returns the first `limit` rows of one tenant after a position; null as position starts at the first row. */
 function tenantRows(
   connection: LedgerDb,
   { workspaceId, tenantId, period }: UsageFilters,
@@ -161,7 +161,7 @@ interface RecordedUsageRow {
   requests: bigint;
 }
 
-/** Yields the usage that is not withdrawn, by workspace and period, one row at a time. */
+/** Yields the usage that is not withdrawn, one row at a time, sorted by workspace and period. */
 export function recordedUsage(
   connection: LedgerDb,
   { workspaceId, period, isClosed }: { workspaceId?: string; period?: string; isClosed?: boolean } = {},
