@@ -4,9 +4,11 @@ import { UsageError } from '../../core/errors.ts';
 import { randomId } from '../../core/randomness.ts';
 
 /**
- * Writes a file atomically, readable by its owner only: readers see the old or the new file, never a part. A link is
- * replaced, never followed, because another user may have made it. `write` receives the path of an empty file. If it
- * fails, nothing is left behind. Returns what `write` returns. Throws UsageError if `path` cannot be a file.
+ * Writes a file atomically: readers see the whole old file or the whole new file, never a part. Only the owner can read
+ * the file. `write` receives the path of an empty temporary file and fills it; the temporary file then replaces the one
+ * at `path`. If `write` fails, the temporary file is deleted. A symbolic link at `path` is replaced and not followed,
+ * because another user may have made it. Returns what `write` returns. Throws UsageError if `path` is not a file or
+ * cannot be written.
  */
 export async function writeAtomically<T>(path: string, write: (part: string) => Promise<T> | T): Promise<T> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) {

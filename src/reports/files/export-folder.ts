@@ -7,17 +7,17 @@ import { ageMs, latestPlausibleTime } from '../../core/stored-time.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { SHEET_FORMATS, type SheetFormat } from './sheet-formats.ts';
 
-/** The trigger of an export file: a time (ISO-8601 UTC) or the close of a period. */
+/** The reason for writing an export file: a scheduled time (`at`, ISO-8601 UTC), or the close of a period. */
 export type ExportOccasion = { at: string } | { period: string; eventSeq: number };
 
 export interface ExportState {
-  /** The ISO time of the last file by cron. Null before the first. */
+  /** The scheduled time of the last file that was written by a schedule, ISO-8601 UTC; null before the first file. */
   at: string | null;
-  /** The last close with a file. Null before the first. */
+  /** The number of the last close for which a file was written; null before the first file. */
   eventSeq: number | null;
-  /** The ISO time when the last file was written. Null before the first. */
+  /** The time when the last file was written, ISO-8601 UTC; null before the first file. */
   writtenAt: string | null;
-  /** The reason why the next file cannot be written, and when it began. Null if all is well. */
+  /** Why files cannot be written at present, and since when; null if the last attempt succeeded. */
   failing: { since: string; reason: string } | null;
 }
 
@@ -28,14 +28,14 @@ const stateSchema = z.strictObject({
   writtenAt: z.string().nullable().default(null),
   failing: z.strictObject({ since: z.string(), reason: z.string() }).nullable(),
 });
-/** The age at which an unfinished file is taken for the remains of a killed process. */
+/** An unfinished file of this age, in milliseconds, is deleted: the process that wrote it was probably killed. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
-/** The number of digits of a close, so that names sort in its order. */
+/** The number of a close is padded to this many digits in file names, so that names sort in the order of the closes. */
 const SEQ_DIGITS = 8;
 
 /**
- * Returns a file name such as `usage-20260301T060000Z.csv` or `charges-2026-02-close-00000012.csv`. Names contain no
- * ids.
+ * Returns a file name such as `usage-20260301T060000Z.csv` or `charges-2026-02-close-00000012.csv`. The name contains
+ * no workspace or tenant id.
  */
 export function exportName(name: string, occasion: ExportOccasion, format: SheetFormat): string {
   const suffix =
@@ -57,8 +57,8 @@ export function readExportState(folder: string, name: string): ExportState {
 }
 
 /**
- * Returns the current state of an export. An unusable folder counts as a fault even if the fault could not be recorded
- * in it.
+ * Returns the current state of an export. If the folder cannot be used, this is reported as a fault, although the fault
+ * could not be recorded in the folder.
  */
 export function readExportStatus({ folder, name }: { folder: string; name: string }): ExportStatus {
   const { writtenAt, failing } = readExportState(folder, name);
@@ -68,7 +68,7 @@ export function readExportStatus({ folder, name }: { folder: string; name: strin
 
 export interface ExportStatus extends Pick<ExportState, 'writtenAt'> {
   name: string;
-  /** `since` is null if the fault was not recorded. */
+  /** `since` is the time of the first failure; null if the failure could not be recorded. */
   failing: { since: string | null; reason: string } | null;
 }
 
@@ -83,10 +83,8 @@ interface Limits {
 }
 
 /**
- * Deletes the oldest files of an export until `keep` remain, and the unfinished files of killed processes. Files with
- * other names are not touched.
- *
- * Returns the names of the deleted files.
+ * Deletes the oldest files of an export until `keep` files remain, and deletes old unfinished files of killed
+ * processes. Leaves files with other names alone. Returns the names of the deleted export files.
  */
 export function rotateExports(folder: string, name: string, limits: Limits): string[] {
   const unfinished = new RegExp(`^\\.${name}-[^/]*\\.part-\\w{6,8}$`);
@@ -101,13 +99,16 @@ export function rotateExports(folder: string, name: string, limits: Limits): str
   return removed;
 }
 
-/** Returns the oldest files of an export, beyond the `keep` that remain. Files with other names are ignored. */
+/**
+ * Returns the files of an export to delete, so that the newest `keep` files remain. Files by schedule and files of
+ * closes are counted separately. Files with other names are ignored.
+ */
 export function oldExports(files: readonly string[], name: string, { keep, nowMs }: Limits): string[] {
   const { timed, closed } = filePatterns(name);
   const latest = fileTime(Date.parse(latestPlausibleTime(nowMs)));
   return [timed, closed].flatMap((pattern) => {
     const ownFiles = files.filter((file) => pattern.test(file));
-    // A file dated in the future sorts before all others.
+    // A file dated in the future is deleted first: otherwise it would remain forever as the newest file.
     const orderOf = (file: string): string => {
       const order = pattern.exec(file)?.[1] ?? '';
       return order > latest && pattern === timed ? '' : order;
@@ -129,7 +130,10 @@ function filePatterns(name: string): { timed: RegExp; closed: RegExp } {
   };
 }
 
-/** Returns the name prefix of the work folder for a file that is uploaded elsewhere. Six more characters follow. */
+/**
+ * Returns the path prefix of a temporary folder for a file that is to be uploaded. Six random characters follow the
+ * prefix.
+ */
 export function exportFolderPrefix(path: string): string {
   return join(dirname(path), `.${basename(path)}.part-`);
 }

@@ -7,13 +7,15 @@ import { fillWorkbook } from '../xlsx/workbook.ts';
 import { writeAtomically } from './atomic-file.ts';
 import type { SheetFormat, TextFormat } from './sheet-formats.ts';
 
-/** Formats rows as text in chunks. Memory use does not depend on the number of rows. */
+/**
+ * Formats the rows of a sheet as text and yields the text in chunks. Memory use does not depend on the number of rows.
+ */
 export function textPieces(sheet: Sheet, format: TextFormat, style: CsvStyle = {}): Generator<string> {
   if (format === 'csv') return csvPieces(sheet, style);
   return format === 'json' ? jsonPieces(sheet) : ndjsonPieces(sheet);
 }
 
-/** Writes rows to a file atomically, readable by its owner only. */
+/** Writes the rows of a sheet to a file atomically. Only the owner can read the file. */
 export async function writeSheetFile(
   sheet: Sheet,
   { path, format, style }: { path: string; format: SheetFormat; style?: CsvStyle },

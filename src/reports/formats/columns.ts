@@ -2,9 +2,10 @@ import { canHaveHappened } from '../../core/stored-time.ts';
 import { formatDuration, withThousands } from '../../core/text/words.ts';
 
 /**
- * The type of a column's values. `credits` and `count` are integers, exact to 64 bits. `amount` and `price` are exact
- * decimals as text with up to 4 and 18 decimals, `decimal` one with any number. `double` is a double such as a
- * percentage, `date` ISO-8601 UTC text, `day` a text like `2026-02-28`.
+ * The type of a column's values. `credits` and `count` are integers, exact to 64 bits. Three kinds are exact decimals
+ * as text: `amount` with up to 4 decimal places, `price` with up to 18, and `decimal` with any number. `double` is a
+ * floating-point number, such as a percentage. `date` is a time as ISO-8601 UTC text. `day` is a text such as
+ * `2026-02-28`.
  */
 export type ColumnKind =
   | 'id'
@@ -22,7 +23,7 @@ export type ColumnKind =
 export interface SheetColumn {
   name: string;
   kind: ColumnKind;
-  /** If true, a workbook adds a total of the column, with amounts summed by the currency of their rows. */
+  /** If true, a workbook shows a total of the column. Amounts are totalled for each currency. */
   sum?: true;
 }
 
@@ -32,9 +33,9 @@ export type Alignment = 'left' | 'right';
 /** The terminal format of a column. By default, numbers are aligned right and everything else left. */
 interface ColumnFormat<Value, Row> {
   align?: Alignment;
-  /** Formats the cell in place of the default for its kind. The table escapes control characters in the result. */
+  /** Formats a cell; default: the format for the column's kind. The table escapes control characters in the result. */
   words?(value: Value, row: Row): string;
-  /** If true, a text column is narrowed only when no other column can be. */
+  /** If true, this text column is narrowed only when no other column can become narrower. */
   firm?: true;
   /** If true, the column is left out when no row has a value. */
   sparse?: true;
@@ -49,8 +50,8 @@ export type TableColumn<Row> = {
 }[keyof Row & string];
 
 /**
- * A column of a listing with rows of objects. One list serves the terminal table (columns with a header) and the files
- * and JSON (all columns).
+ * A column of a listing whose rows are objects. The same list of columns is used for the terminal table, which shows
+ * the columns with a `header`, and for files and JSON, which contain all columns.
  */
 export type Column<Row> = {
   [Key in keyof Row & string]: SheetColumn & ColumnFormat<Row[Key], Row> & { name: Key; header?: string };
@@ -58,7 +59,7 @@ export type Column<Row> = {
 
 export type SheetValue = string | number | bigint | boolean | null;
 
-/** Rows for export in any format. They are read once, while they are written. */
+/** Rows to export in any format. The rows may be iterated only once, because they can come from a running query. */
 export interface Sheet {
   /** The sheet name in a workbook, in plain words. */
   name: string;
@@ -86,8 +87,8 @@ function plainValue(value: unknown): SheetValue {
 }
 
 /**
- * Formats an integer with thousands separators, equally in every locale: `1,234,567`. RowWithBigints for any bigint. Throws
- * RangeError for a fraction: credits and counts never have one.
+ * Formats an integer with thousands separators, the same in every locale: `1,234,567`. A bigint of any size is
+ * formatted exactly. Throws RangeError for a fraction, because credits and counts are always whole.
  */
 export function formatInteger(value: number | bigint): string {
   return withThousands(BigInt(value).toString());
@@ -98,13 +99,16 @@ export function formatSigned(value: bigint): string {
   return value > 0n ? `+${formatInteger(value)}` : formatInteger(value);
 }
 
-/** Adds thousands separators to a plain decimal for people, such as the amount `-1,234.50`. RowWithBigints. */
+/** Adds thousands separators to a plain decimal: `-1234.50` becomes `-1,234.50`. All digits are kept. */
 export function formatDecimal(plain: string): string {
   const point = plain.indexOf('.');
   return point < 0 ? withThousands(plain) : `${withThousands(plain.slice(0, point))}${plain.slice(point)}`;
 }
 
-/** Formats the age of an event. Returns `never` for null and `unknown` for a time more than a minute in the future. */
+/**
+ * Formats the age of an event, such as `3 min ago`. Returns `never` if `at` is null, and `unknown` if `at` is more than
+ * a minute in the future.
+ */
 export function timeAgo(at: string | null, nowMs: number): string {
   if (at === null) return 'never';
   const epochMs = Date.parse(at);

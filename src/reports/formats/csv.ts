@@ -3,13 +3,13 @@ import { inertText } from '../../core/text/inert-text.ts';
 import type { ColumnKind, Sheet } from './columns.ts';
 
 /**
- * The places at which a spreadsheet begins a cell: the start of the text, and after any separator of its own or another
- * locale.
+ * Matches where a spreadsheet may begin a cell: at the start of the text, or after a character that separates cells in
+ * some locale.
  */
 const CELL_START = String.raw`(^|[;,|\t\r\n])`;
 /** Characters that spreadsheets skip before they look for a formula: spaces, invisible characters and quotes. */
 const SKIPPED = String.raw`([\p{Z}\p{C}"]*)`;
-/** The characters that begin a formula. Full-width forms count in East Asian locales. */
+/** The characters that begin a formula. The full-width forms begin one in East Asian locales. */
 const OPERATOR = String.raw`(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])`;
 const FORMULA = new RegExp(CELL_START + SKIPPED + OPERATOR, 'gu');
 const BLANK_START = /^[\t\r\n]/;
@@ -17,11 +17,13 @@ const BLANK_START = /^[\t\r\n]/;
 export interface CsvStyle {
   /** If true, fields are separated by semicolons and decimals use a comma. */
   isGerman?: boolean;
-  /** If true, the file begins with a byte order mark, by which Excel recognizes UTF-8. */
+  /** If true, the file begins with a byte order mark. Excel needs the mark to recognize UTF-8. */
   bom?: boolean;
-  /** If true, text is written unchanged, for machines. A spreadsheet may run it as a formula. */
+  /**
+   * If true, text is written unchanged, for programs that read the file. A spreadsheet may run such text as a formula.
+   */
   raw?: boolean;
-  /** If true, the output goes to a terminal, and control characters are escaped. */
+  /** If true, control characters are escaped, because the output goes to a terminal. */
   terminal?: boolean;
 }
 
@@ -29,10 +31,9 @@ const CSV_ROWS_PER_CHUNK = 100;
 const PLAIN_DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
- * Formats rows as CSV (RFC 4180) in chunks: UTF-8, CRLF line ends, quotes where needed, a header line first.
- *
- * Text that a spreadsheet would run as a formula gets a `'`. Numbers and decimals are written exactly, with their sign;
- * null becomes an empty field.
+ * Formats rows as CSV (RFC 4180) and yields the text in chunks: a header line first, CRLF line ends, quotes where
+ * needed. Text that a spreadsheet would run as a formula gets a `'` in front, unless `raw` is set. Numbers and decimals
+ * are written exactly, with their sign. Null becomes an empty field.
  */
 export function* csvPieces({ columns, rows }: Sheet, style: CsvStyle = {}): Generator<string> {
   const format = {
@@ -64,8 +65,9 @@ function csvField(value: unknown, kind: ColumnKind, { raw, terminal, isGerman }:
 }
 
 /**
- * Prefixes each operator that would begin a formula with a `'`. This includes operators after a separator, because a
- * spreadsheet whose locale uses semicolons splits a comma file there.
+ * Puts a `'` before each operator that would begin a formula in a spreadsheet. This includes operators after a
+ * separator inside the text, because a spreadsheet may split the text there: for example, its locale separates cells by
+ * semicolons and the file by commas.
  */
 export function defuseFormulas(text: string): string {
   const defused = text.replace(FORMULA, "$1$2'");

@@ -6,7 +6,10 @@ type SchemaElement = NonNullable<ParquetWriteOptions['schema']>[number];
 
 const CREATED_BY = 'usage-ledger';
 const ROWS_PER_GROUP = 5_000;
-/** Precision and scale that hold any 64-bit amount in the minor unit of any currency, and any price. */
+/**
+ * The number of digits (precision), of decimal places (scale) and of bytes (`type_length`) of the DECIMAL columns. They
+ * are large enough for every 64-bit amount in the minor unit of any currency, and for every price.
+ */
 const DECIMAL_SIZES = {
   amount: { precision: 23, scale: 4, type_length: 10 },
   price: { precision: 38, scale: 18, type_length: 16 },
@@ -27,8 +30,8 @@ const ELEMENTS = {
 } as const satisfies Record<ColumnKind, Omit<SchemaElement, 'name'>>;
 
 /**
- * Writes rows to an existing file as Parquet: integers as INT64 and money as DECIMAL, both exact; times in UTC; text as
- * UTF-8. It blocks the thread until everything is written.
+ * Writes rows to an existing file as Parquet. Integers are INT64 and money is DECIMAL, both exact. Times are in UTC,
+ * and text is UTF-8. Blocks the thread until everything is written.
  */
 export async function writeParquet({ columns, rows }: Sheet, path: string): Promise<void> {
   const seen = { rows: 0 };
@@ -47,14 +50,17 @@ export async function writeParquet({ columns, rows }: Sheet, path: string): Prom
   if (seen.rows === 0) repairEmptyFooter(path);
 }
 
-/** The footer of a file without rows: no rows, no row groups, then the creator, in Thrift's compact protocol. */
+/**
+ * The bytes in the footer of a file without rows, in Thrift's compact protocol: zero rows, an empty list of row groups,
+ * and the creator.
+ */
 const NO_GROUPS = Buffer.from([0x16, 0x00, 0x19, 0x00, 0x28, CREATED_BY.length, ...Buffer.from(CREATED_BY)]);
 const LIST_HEADER_AT = 3;
 const LIST_OF_STRUCTS = 0x0c;
 
 /**
- * Repairs the footer of a file without rows. The library omits the element type of the empty list, which strict readers
- * reject.
+ * Repairs the footer of a file without rows. The library leaves out the element type of the empty list of row groups,
+ * and strict readers reject such a file.
  */
 function repairEmptyFooter(path: string): void {
   const at = readFileSync(path).lastIndexOf(NO_GROUPS);
@@ -86,7 +92,10 @@ function parquetValue(value: SheetValue, kind: ColumnKind): unknown {
   return kind === 'date' || kind === 'day' ? new Date(String(value)) : String(value);
 }
 
-/** Converts a plain decimal to an integer at the scale: `-1.5` with 4 decimals is -15000. */
+/**
+ * Converts a plain decimal to an integer by moving the point `scale` places to the right: `-1.5` with scale 4 is
+ * -15000.
+ */
 function unscaled(plain: string, scale: number): bigint {
   const [whole = '', part = ''] = plain.split('.');
   return BigInt(whole + part.padEnd(scale, '0'));

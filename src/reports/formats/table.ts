@@ -32,8 +32,8 @@ const RIGHT_ALIGNED_KINDS: readonly unknown[] = [
 export interface TableOptions {
   color?: boolean;
   /**
-   * Terminal width in columns. To fit, ids are shortened in the middle and other text wraps, up to a limit; numbers are
-   * never cut. Without a width, every cell is one line.
+   * The width of the terminal in columns. If the table is wider, ids are shortened in the middle and other text is
+   * wrapped to a few lines; numbers are never cut. If undefined, every cell is one line.
    */
   width?: number | undefined;
 }
@@ -47,15 +47,16 @@ const GAP = '  ';
 const WIDE_TERMINAL_COLUMNS = 120;
 const MIN_COLUMN_WIDTH = 8;
 /**
- * The maximum length of a cell in code units, equal to the maximum length of an id. Longer text is clipped before it is
- * measured.
+ * The maximum length of a cell in UTF-16 code units, which is also the maximum length of an id. Longer text is clipped
+ * before its width is measured.
  */
 const MAX_CELL_LENGTH = 1_024;
 const TERMINAL_LINES = 4;
 
 /**
- * Formats rows as a terminal table with a rule below the headers and no other borders or final line break. Without rows
- * it shows the headers only. Outside text cannot act on the terminal.
+ * Formats rows as a terminal table with a rule below the headers. The table has no other borders and no final line
+ * break. Without rows, only the headers are shown. Control characters in the rows are escaped, so that they cannot act
+ * on the terminal.
  */
 export function renderTable<Row extends object>(
   rows: readonly Row[],
@@ -112,8 +113,8 @@ interface WidthOptions {
 }
 
 /**
- * Computes the column widths. If they exceed the terminal, headers that are wider than their column wrap, and then the
- * widest text column is narrowed, repeatedly.
+ * Computes the column widths. If the table is wider than the terminal, headers that are wider than the cells below are
+ * wrapped first. Then the widest text column is narrowed again and again until the table fits.
  */
 function columnWidths(lines: readonly StyledCell[][], { aligns, firm, fits, terminal }: WidthOptions): number[] {
   const widths = aligns.map((_, index) =>
@@ -182,20 +183,23 @@ export function textWidth(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** Clips the text after `longest` code units and adds an ellipsis. Surrogate pairs stay whole. */
+/** Clips the text after `longest` UTF-16 code units and adds an ellipsis. Does not cut a surrogate pair in two. */
 function clipText(text: string, longest: number): string {
   if (text.length <= longest) return text;
   return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** Clips the text to `width` terminal columns. The last one is an ellipsis if text was cut. */
+/** Clips the text to `width` terminal columns. If text was cut, the last column shows an ellipsis. */
 export function clipToWidth(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   const [line = ''] = wrapText(text.replaceAll(' ', '\u00a0'), Math.max(1, width - 1));
   return `${line.replaceAll('\u00a0', ' ').trimEnd()}…`;
 }
 
-/** Shortens an id to `width` terminal columns and keeps both ends, because many ids share a beginning or an end. */
+/**
+ * Shortens an id to `width` terminal columns by cutting out its middle. Both ends stay, because many ids begin or end
+ * alike.
+ */
 function shortenInTheMiddle(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   const characters = Array.from(new Intl.Segmenter('en').segment(text), ({ segment }) => segment);
@@ -213,8 +217,8 @@ function shortenInTheMiddle(text: string, width: number): string {
 }
 
 /**
- * Wraps text into lines of at most `width` terminal columns, preferably at spaces. Grapheme clusters stay whole, and
- * only the spaces at line breaks are dropped.
+ * Wraps text into lines of at most `width` terminal columns, at spaces if possible. Grapheme clusters (characters as a
+ * reader sees them) stay whole. Only the spaces at line breaks are dropped.
  */
 export function wrapText(text: string, width: number): string[] {
   if (textWidth(text) <= width) return [text];

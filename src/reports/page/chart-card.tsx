@@ -3,7 +3,7 @@ import { Card, FigureTable } from '../../look/parts.tsx';
 import { CHART_COLOURS } from './charts.ts';
 import type { Drawing } from './draw-charts.ts';
 
-/** A chart with its legend, and its figures in a table that opens. */
+/** Renders a chart with its legend. Its figures are in a table that is closed at first. */
 export function ChartCard({
   title,
   drawing,
@@ -28,7 +28,10 @@ export function ChartCard({
   );
 }
 
-/** The drawing of a chart. On phones, a chart of more than six months names every third one and the last. */
+/**
+ * Renders the drawing of a chart. On phones, a chart of more than six months labels only every third month and the last
+ * one.
+ */
 function ChartBox({ svg, ofMonths = false }: { svg: string; ofMonths?: boolean }) {
   return <div class={ofMonths ? 'plot months' : 'plot'} dangerouslySetInnerHTML={{ __html: svg }} />;
 }

@@ -5,7 +5,7 @@ import { compileFunction } from 'node:vm';
 import type * as PlotLibrary from '@observablehq/plot';
 import { htmlText } from '../../core/text/html-text.ts';
 
-/** Colours that are readable on white and near-black. */
+/** The colours of the series in charts. All are readable on white and on a near-black background. */
 export const CHART_COLOURS = ['#4269d0', '#d97706', '#dc4c5a', '#2f9e8f', '#8b5cf6', '#8a8f98'] as const;
 
 export interface ChartText {
@@ -26,12 +26,15 @@ interface BarOptions {
 }
 
 export interface Charts {
-  /** Draws stacked bars by month. `series` are in the order of `COLOURS`. */
+  /**
+   * Draws a stacked bar for each month. Each series in `options.series` gets the colour at the same index in
+   * `CHART_COLOURS`.
+   */
   stackedBars(rows: { month: string; series: string; value: number }[], options: BarOptions, text: ChartText): string;
   lines(rows: { day: number; series: string; value: number }[], series: string[], text: ChartText): string;
 }
 
-/** The used parts of a drawn chart. The project's types do not include the DOM. */
+/** The members of a drawn chart that this file uses. The types of the DOM are not available in this project. */
 interface Drawn {
   outerHTML: string;
   querySelectorAll(selector: string): Iterable<{
@@ -44,15 +47,15 @@ interface Drawn {
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 const CHART_WIDTH = 720;
 const CHART_HEIGHT = 300;
-/** Few enough lines for the larger labels of phones. */
+/** The number of horizontal grid lines. With more, the larger labels on phones would overlap. */
 const GRID_LINES = 4;
 
 /**
- * Loads the chart library. Charts are SVG, drawn on the server with equal bytes for equal input, and contain no scripts
- * or external resources.
+ * Loads the chart library and returns the functions that draw charts. A chart is an SVG text without scripts or
+ * external resources. Equal input gives equal bytes.
  */
 export async function createCharts(): Promise<Charts> {
-  // The one-file build of linkedom: loading its many modules takes 0.2 s.
+  // Loads the build of linkedom that is one file, because loading its many modules would take 0.2 s.
   const { parseHTML } = await import('linkedom/worker');
   const plot = loadPlot();
   const { document } = parseHTML('<!doctype html><html><body></body></html>');
@@ -76,11 +79,13 @@ export async function createCharts(): Promise<Charts> {
     range: series.map((_, at) => CHART_COLOURS[at % CHART_COLOURS.length] as string),
   });
   const finish = (chart: Drawn, { title, description }: ChartText): string => {
-    // The style sheet of the page has its rules: a page of the console runs no inline style.
+    // Removes the chart's inline styles, which the pages of the console do not allow. The style sheet of the page has
+    // the same rules.
     for (const part of chart.querySelectorAll('style')) part.remove();
     for (const axis of chart.querySelectorAll('[aria-label="x-axis tick label"]'))
       axis.setAttribute('class', 'x-labels');
-    // The chart has one accessible name; names inside an image role are not allowed.
+    // Removes the accessible names of the chart's parts. The chart as a whole is an image with one name, and an image
+    // must not contain further names.
     for (const part of chart.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     const words = `<title>${htmlText(title)}</title><desc>${htmlText(description)}</desc>`;
     return chart.outerHTML.replace(
@@ -107,7 +112,7 @@ export async function createCharts(): Promise<Charts> {
     },
     lines(rows, series, text) {
       const line = plot.lineY(rows, { x: 'day', y: 'value', stroke: 'series', z: 'series', strokeWidth: 2 });
-      // A single day has no line, so each value gets a dot.
+      // Draws a dot at each value, because a month with a value for only one day would show no line.
       const dots = plot.dot(rows, { x: 'day', y: 'value', fill: 'series', r: 2.5 });
       const x = { label: null, domain: [1, 31], ticks: 8 };
       return finish(plot.plot({ ...base, x, y, color: colours(series), marks: [line, dots, plot.ruleY([0])] }), text);
@@ -115,7 +120,10 @@ export async function createCharts(): Promise<Charts> {
   };
 }
 
-/** Returns the points of a line of 100 by 24 units, from 0 to the largest value. */
+/**
+ * Returns the points of a small line chart (sparkline) of 100 by 24 units. The vertical axis goes from 0 to the largest
+ * value.
+ */
 export function sparkPoints(values: readonly bigint[]): string {
   const numbers = values.map(Number);
   const most = Math.max(...numbers, 1);
@@ -124,8 +132,8 @@ export function sparkPoints(values: readonly bigint[]): string {
 }
 
 /**
- * Loads Plot and D3 from their one-file builds, because their hundreds of modules take twice the CPU time. Nothing is
- * added to the global scope.
+ * Loads the builds of Plot and D3 that are one file each, because loading their hundreds of modules takes twice the CPU
+ * time. Does not change the global scope.
  */
 function loadPlot(): typeof PlotLibrary {
   const plot = createRequire(import.meta.url).resolve('@observablehq/plot');

@@ -5,12 +5,12 @@ import type { TenantPageData } from './tenant-data.ts';
 
 const OTHERS = 'all others';
 
-/** A drawn chart: the series of its legend, and trusted markup. */
+/** A drawn chart: its title, the names of the series for the legend, and the SVG markup, which is trusted as HTML. */
 export interface Drawing {
   title: string;
   series: readonly string[];
   svg: string;
-  /** The forecast of the month is drawn as an outline. */
+  /** True if the chart shows the forecast of the month as an outline. */
   hasForecast: boolean;
 }
 
@@ -21,12 +21,15 @@ export interface ReportCharts {
   pace: Drawing | null;
 }
 
-/** Returns the names of the series of a workspace's credits, in the order of `creditsBySeries`. */
+/** Returns the names of the series in the chart of a workspace's credits, in the order of `creditsBySeries`. */
 export function seriesOf({ top, others }: Pick<PageData, 'top' | 'others'>): string[] {
   return [...top.map(({ name }, at) => `${at + 1}. ${name}`), ...(hasOthers(others) ? [OTHERS] : [])];
 }
 
-/** Returns the credits by month of the largest tenants, and of all others if they have any. */
+/**
+ * Returns the credits by month: a list for each of the largest tenants, and one for the sum of all other tenants if
+ * they have any credits.
+ */
 export function creditsBySeries({ top, others }: Pick<PageData, 'top' | 'others'>): bigint[][] {
   return [...top.map(({ credits }) => credits), ...(hasOthers(others) ? [others] : [])];
 }
@@ -96,7 +99,10 @@ function drawPace({ days, period }: Pick<PageData, 'days' | 'period'>, charts: C
   return { title: text.title, series, svg: charts.lines(rows, series, text), hasForecast: false };
 }
 
-/** Returns the outline of a forecast, or null if the forecast does not exceed the current value. */
+/**
+ * Returns the outline that shows a forecast above the latest month's bar. Returns null if there is no forecast or if it
+ * does not exceed the current value.
+ */
 function outlineOf(months: readonly string[], from: number, to: number | null): Outline | null {
   const month = months.at(-1);
   return month === undefined || to === null || to <= from || from < 0 ? null : { month, from, to };

@@ -8,7 +8,7 @@ interface PageMargin {
 }
 
 export interface PageMargins {
-  /** The sums over all tenants with a margin, by currency. */
+  /** The summed revenue and cost of all tenants that have a margin, by currency. */
   totals: PageMargin[];
   /** The tenants with the lowest margins. */
   lowest: PageMargin[];

@@ -17,7 +17,9 @@ import {
 } from '../queries/month-end-words.ts';
 import { formatMonth } from '../statement/statement-words.ts';
 
-/** Renders the month-end report as a document that is one file. It depends on the argument only. */
+/**
+ * Renders the month-end report as an HTML document that needs no other files. The result depends only on the argument.
+ */
 export function monthEndDocument(plan: MonthEnd): string {
   const title = `Month end ${plan.period}`;
   return renderDocument(

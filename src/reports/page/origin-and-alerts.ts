@@ -10,11 +10,14 @@ import { workspaces } from '../../ledger/store/schema/workspace-tables.ts';
 
 export interface PageOrigin {
   runId: string | null;
-  /** The head of the ledger's chain, which `verify` recomputes. */
+  /** The last link of the ledger's chain and its digest. `verify` computes this digest again. */
   head: { seq: number; digest: string };
 }
 
-/** Reads the run and chain head of the page. The caller holds the read transaction of its figures. */
+/**
+ * Reads the run and the chain head that the page names as the source of its figures. The caller must use the read
+ * transaction in which it reads the figures.
+ */
 export function readOrigin(connection: LedgerDb, workspaceId: string): PageOrigin {
   const applied = query(connection)
     .select({ runId: runs.runId })
@@ -29,20 +32,20 @@ interface AlertSentence {
   severity: string;
   state: string;
   since: string | null;
-  /** The reason why nobody is notified, or null if somebody is. */
+  /** Why nobody is notified about the alert; null if somebody is. */
   muted: string | null;
   summary: string;
 }
 
 export interface PageAlerts {
-  /** In the order of `usage-ledger alerts`. */
+  /** The alerts to show, in the order of `usage-ledger alerts`. */
   alerts: AlertSentence[];
   moreAlerts: number;
 }
 
 /**
- * Returns the open alerts of a workspace or of one of its tenants. A tenant's page leaves out margin alerts, because it
- * must not show costs.
+ * Returns the open alerts of a workspace or of one of its tenants. Margin alerts of a tenant are left out, because a
+ * tenant's page must not show costs.
  */
 export function openAlerts(
   connection: LedgerDb,

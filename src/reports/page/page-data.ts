@@ -15,15 +15,15 @@ import { type PageMargins, readMargins } from './margins.ts';
 import { openAlerts, type PageAlerts, type PageOrigin, readOrigin } from './origin-and-alerts.ts';
 
 export const SHOWN_MONTHS = 12;
-/** Tenants with their own colour. The others are shown as a sum. */
+/** The number of tenants that have a colour of their own in the chart. All other tenants are shown as one sum. */
 const TOP_TENANTS = 5;
-/** The maximum rows of each table, so that the page stays small in any ledger. */
+/** The maximum number of rows in each table, so that the page stays small even for a large ledger. */
 const PAGE_ROWS = 20;
 
 export interface PageTenant {
   tenantId: string;
   name: string;
-  /** Credits by month, in the order of `months`. 0 without a record. */
+  /** The tenant's credits in each month, in the order of `months`; 0 in a month without a record. */
   credits: bigint[];
 }
 
@@ -39,7 +39,7 @@ export interface PageRequest {
   workspaceId: string;
   period?: string | undefined;
   nowMs: number;
-  /** IANA time zone of the moments on the page; absent: UTC. Months and days of usage are in UTC. */
+  /** The IANA time zone of the times on the page; default: UTC. Months and days of usage are always in UTC. */
   timezone?: string;
   budgets: readonly Budget[];
 }
@@ -60,16 +60,25 @@ export interface PageData extends PageAlerts {
   /** The largest tenants of the period. `others` is the sum of the rest by month. */
   top: PageTenant[];
   others: bigint[];
-  /** Minor units by month and currency. */
+  /** The charged amounts in minor units: for each currency, one amount for each of the `months`. */
   money: { currency: string; amounts: bigint[] }[];
-  /** The forecast for an open month. Null if there is none. */
+  /** The forecast for an open month; null if there is no forecast. */
   forecast: MonthForecast | null;
   movers: PageMove[];
-  /** The base of the comparison: last month at the same point, or all of last month. */
+  /**
+   * What the credits of `movers` are compared with: the previous month up to the same time, or the whole previous
+   * month.
+   */
   movedSince: 'same point' | 'month';
-  /** The use of each configured budget, highest share first. */
+  /**
+   * The use of the budgets: first that of the workspace's budget, then those of the tenants' budgets, the highest used
+   * share first.
+   */
   budgets: PageBudget[];
-  /** Credits at the end of each day, for the period and the previous month. Null for days without a reading. */
+  /**
+   * The credits of the month to date at the end of each day, in the period and in the previous month; null for a day
+   * without a reading.
+   */
   days: { day: number; current: bigint | null; previous: bigint | null }[];
   tenants: PageTenant[];
   margins: PageMargins;
@@ -88,8 +97,8 @@ interface WorkspaceMonthRow {
 }
 
 /**
- * Reads the data of the page. Returns null if the ledger has no data for the period. The caller holds a read
- * transaction.
+ * Reads the data of a workspace's page. Returns null if the ledger has no data for the period. The caller must hold a
+ * read transaction.
  */
 export function readPageData(
   connection: LedgerDb,
@@ -102,7 +111,7 @@ export function readPageData(
       .all(...values) as Row[];
   const workspace = findWorkspace(connection, workspaceId);
   if (workspace === undefined) return null;
-  // The join reads each month once; the view alone would read it once per figure.
+  // With this join, SQLite reads each month once. Without it, the view would read a month once for each figure.
   const found = all<WorkspaceMonthRow>(
     `SELECT v.period, p.period_key, p.closed_seq, v.state, v.complete, v.as_of
      FROM finance_period_totals v JOIN periods p ON p.period = v.period AND p.workspace_key = ?
@@ -240,7 +249,7 @@ function budgetUses(
     const use = budget && budgetUse(budget, used, (credits) => priceOf(tenantId, period, credits, requests));
     if (use !== null) ofTenants.push({ tenantId, credits: use.limit, used });
   }
-  // Sorts by the used share, exactly: a/b against c/d.
+  // Compares the used shares of two budgets exactly: a/b < c/d is the same as a*d < c*b.
   ofTenants.sort((a, b) => Number(b.used * a.credits - a.used * b.credits) || (a.tenantId < b.tenantId ? -1 : 1));
   return [
     ...found,
@@ -266,7 +275,8 @@ function usageTable(closedSeq: bigint | number | null | undefined): 'tenant_usag
 }
 
 /**
- * Returns the figures of `finance_period_totals`: the tenants that are not withdrawn, and the credits of all tenants.
+ * Returns a month's figures as in `finance_period_totals`: the number of tenants that are not withdrawn, and the
+ * credits of all tenants.
  */
 export function monthFigures(
   connection: LedgerDb,
@@ -284,9 +294,12 @@ export function monthFigures(
   return { tenants, credits: creditsUsed };
 }
 
-/** Returns the tenants with the most credits in a month. Among equal ones, the tenant known for longer is first. */
+/**
+ * Returns the ids of the tenants with the most credits in a month. Of two tenants with equal credits, the one that the
+ * ledger has known for longer is first.
+ */
 export function largestTenants(connection: LedgerDb, { period_key, closed_seq }: MonthKey, limit: number): string[] {
-  // Looks up ids after the limit, because a month may have a million tenants.
+  // Applies the limit before the ids are looked up, because a month may have a million tenants.
   return connection
     .prepare(
       `SELECT t.tenant_id FROM (
@@ -326,8 +339,8 @@ export function largestMoves(connection: LedgerDb, { period_key, closed_seq }: M
 }
 
 /**
- * Returns the largest changes of an open month compared with last month at the same point. Empty without a reading at
- * that time.
+ * Returns the tenants of an open month with the largest change compared with the previous month up to the same time.
+ * Returns none if the previous month has no reading at that time.
  */
 function movesToDate(
   connection: LedgerDb,
@@ -345,14 +358,15 @@ function movesToDate(
 }
 
 /**
- * Returns the credits added on each day of a workspace's month, by `YYYY-MM-DD`. Days without a change are left out.
+ * Returns the credits that were added on each day of a workspace's month, with the day as `YYYY-MM-DD`. Days without a
+ * change are left out.
  */
 export function creditsByDay(
   connection: LedgerDb,
   { period, period_key }: MonthKey & { period: string },
 ): { day: string; credits: bigint }[] {
-  // Entries are stored in the order of their runs, so a month's entries are read in ranges. Their index would take
-  // four times as long.
+  // Reads all entries from the month's first run on, in stored order. Looking up the month's entries in their index
+  // would take four times as long.
   return connection
     .prepare(
       `WITH first AS MATERIALIZED (

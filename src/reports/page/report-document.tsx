@@ -5,7 +5,9 @@ import type { ReportCharts } from './draw-charts.ts';
 import type { PageData } from './page-data.ts';
 import { WorkspaceReport, workspaceTitle } from './workspace-report.tsx';
 
-/** Renders a document that is one file, with a title above its content. It has no scripts or external resources. */
+/**
+ * Renders an HTML document with a title above the content. The document needs no other files and contains no scripts.
+ */
 export function reportDocument(title: string, content: ComponentChildren): string {
   return renderDocument(
     { title, style: documentStyle('report') },
@@ -18,7 +20,10 @@ export function reportDocument(title: string, content: ComponentChildren): strin
   );
 }
 
-/** Renders the report of a workspace as a document of its own. It depends on the arguments only. */
+/**
+ * Renders the report of a workspace as an HTML document that needs no other files. The result depends only on the
+ * arguments.
+ */
 export function workspaceDocument(data: PageData, charts: ReportCharts): string {
   return reportDocument(workspaceTitle(data), <WorkspaceReport data={data} charts={charts} links={null} />);
 }

@@ -6,7 +6,7 @@ import type { Drawing } from './draw-charts.ts';
 import type { PageAlerts, PageOrigin } from './origin-and-alerts.ts';
 import type { PageData } from './page-data.ts';
 
-/** The addresses of tenant reports. A report that is written to a file has no such links. */
+/** The addresses of other reports to link to. A report that is written to a file has no such links. */
 export interface PageLinks {
   tenant(tenantId: string): string;
   workspace: string;
@@ -40,7 +40,7 @@ export function PaceCard({ days, drawing }: { days: PageData['days']; drawing: D
   return <ChartCard title="Credits to date" drawing={drawing} heads={['Day', ...drawing.series]} rows={rows} />;
 }
 
-/** Alerts shown at first. The rest is folded. */
+/** The number of alerts that are visible at first. Further alerts are in a section that the reader can open. */
 const ALERTS_AT_A_GLANCE = 5;
 
 export function AlertsCard({ alerts, moreAlerts, timezone }: PageAlerts & Pick<PageData, 'timezone'>) {
@@ -108,7 +108,7 @@ export function AdjustmentsCard({ adjustments, timezone }: Pick<PageData, 'adjus
   );
 }
 
-/** Says which run and which link of the chain the figures are from. */
+/** Renders the source of the figures: the run, and the last link of the chain with its digest. */
 export function Origin({ runId, head }: PageOrigin) {
   const run = runId === null ? 'Created before the first run' : `Created from run ${runId}`;
   return (

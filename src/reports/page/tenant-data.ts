@@ -23,7 +23,7 @@ export interface TenantPageData
   withdrawn: boolean;
   lines: { kind: string; credits: bigint | null; amount: bigint | null; currency: string; card: string }[];
   adjustments: PageData['adjustments'];
-  /** The latest entries first. */
+  /** The tenant's recorded changes, the latest first. */
   entries: { at: string; period: string; kind: string; delta: bigint; after: bigint }[];
 }
 
@@ -36,7 +36,7 @@ interface TenantMonthRow {
 }
 
 /**
- * Reads the data of a tenant's page. Returns null if the ledger has no data for the tenant. The caller holds a read
+ * Reads the data of a tenant's page. Returns null if the ledger has no data for the tenant. The caller must hold a read
  * transaction.
  */
 export function readTenantPage(
@@ -120,7 +120,10 @@ export function readTenantPage(
   };
 }
 
-/** Returns the tenant's credits at the end of each day; index 0 is day 1. Null before the first reading. */
+/**
+ * Returns the tenant's credits of the month at the end of each day. Index 0 is the first day of the month. A value is
+ * null before the first reading.
+ */
 function tenantDays(all: <Row>(sql: string, ...values: unknown[]) => Row[], month: string): (bigint | null)[] {
   const rows = all<{ day: string; credits: bigint }>(
     `SELECT day, credits_used AS credits FROM finance_daily

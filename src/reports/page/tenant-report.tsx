@@ -13,12 +13,11 @@ interface TenantReportProps {
   links: PageLinks;
 }
 
-/** The title of a tenant's report. */
 export function tenantTitle({ name, period }: TenantPageData): string {
   return `${name}, ${period}`;
 }
 
-/** A tenant's month, with the lines of its charge and its latest entries. */
+/** Renders a tenant's month, with the lines of the tenant's charge and the latest recorded changes. */
 export function TenantReport({ data, charts, links }: TenantReportProps) {
   return (
     <div class="report">

@@ -14,16 +14,15 @@ import { AdjustmentsCard, AlertsCard, MoneyCards, Origin, PaceCard, type PageLin
 interface WorkspaceReportProps {
   data: PageData;
   charts: ReportCharts;
-  /** The addresses of tenant reports, if there are any. */
+  /** The addresses of other reports to link to; null if the report has no links. */
   links: PageLinks | null;
 }
 
-/** The title of a workspace's report. */
 export function workspaceTitle({ workspaceName, period }: PageData): string {
   return `Usage of ${workspaceName}, ${period}`;
 }
 
-/** A workspace's month, with a table for each chart. It depends on its properties only. */
+/** Renders a workspace's month, with a table of figures for each chart. The result depends only on the properties. */
 export function WorkspaceReport({ data, charts, links }: WorkspaceReportProps) {
   return (
     <div class="report">
@@ -77,7 +76,10 @@ function formatAmounts({ credits, money }: MonthForecast): string {
   return [`${formatInteger(credits)} credits`, ...amounts].join(' and ');
 }
 
-/** Formats the comparison with the previous month: at the same day for an open month, with all of it otherwise. */
+/**
+ * Formats the comparison with the previous month. An open month is compared with the previous month up to the same day,
+ * any other month with the whole previous month.
+ */
 function comparisonText({ state, days, months, totals }: PageData): string {
   const today = days.findLast(({ current }) => current !== null);
   const isOpen = state === 'open';

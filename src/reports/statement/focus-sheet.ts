@@ -16,15 +16,16 @@ export interface FocusRequest {
 }
 
 export interface FocusGaps {
-  /** The number of tenants with an unpriced part. */
+  /** The number of tenants with a line or usage that has no price. */
   unpriced: number;
   /** The workspaces without data for the period. */
   unknown: string[];
 }
 
 /**
- * Returns the rows of a FOCUS file. They are read while they are written, so the caller holds a read transaction until
- * then. As CSV, write the rows without protection against spreadsheet formulas: programs read them.
+ * Returns the rows of a FOCUS file, and the gaps in it. The rows are read from the ledger while the file is written, so
+ * the caller must hold a read transaction until the end. The gaps are complete only after the last row. In a CSV file,
+ * write the rows with `raw`: programs read the file, and a `'` against spreadsheet formulas would change its values.
  */
 export function readFocusSheet(connection: LedgerDb, request: FocusRequest): { sheet: Sheet; gaps: FocusGaps } {
   const { period, tenantId, focus, nowMs } = request;

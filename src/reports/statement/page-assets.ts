@@ -7,8 +7,8 @@ import type { PageAssets } from './tenant-page.tsx';
 let cachedAssets: PageAssets | null = null;
 
 /**
- * Returns the style sheet and the script of a statement's page. The build bundles the script from `prove-page.ts`. They
- * are read on first use and then kept.
+ * Returns the style sheet and the script of a tenant's statement page. The build bundles the script from
+ * `prove-page.ts`. Both are read from disk on the first call and then kept in memory.
  */
 export function pageAssets(): PageAssets {
   if (cachedAssets === null) {

@@ -2,8 +2,8 @@ import type { DocumentTenant, StatementDocument } from '../../billing/statement/
 import { formatDecimal, formatInteger } from '../formats/columns.ts';
 
 /**
- * Formats the forecast of an open month, such as `2,000 credits and 20.00 EUR`. Returns null if there is none or it is
- * zero.
+ * Formats the forecast of an open month, such as `2,000 credits and 20.00 EUR`. Returns null if there is no forecast or
+ * if the forecast is zero.
  */
 export function projectionWords({
   projected_credits: credits,

@@ -3,7 +3,7 @@ import { type Sha256, toUtf8 } from '../../verifier/hashes.ts';
 import { type VerifyStep, verifyStatement } from '../../verifier/verify-statement.ts';
 import { NOT_CHECKED, tenantPage } from './tenant-page.tsx';
 
-/** The parts of the DOM that the page uses. */
+/** The members of a DOM element that this script uses. */
 interface PageElement {
   textContent: string;
   className: string;
@@ -22,7 +22,7 @@ interface PageDocument {
   createElement(name: string): PageElement;
 }
 declare const document: PageDocument;
-/** The text of the style sheet, which the build inserts. */
+/** The text of the page's style sheet. The build inserts it here. */
 declare const STATEMENT_STYLE: string;
 declare const DOMParser: new () => { parseFromString(html: string, type: 'text/html'): PageDocument };
 
@@ -36,7 +36,7 @@ const browserSha256: Sha256 = async (data) => new Uint8Array(await crypto.subtle
 
 const statementText = JSON.parse(elementById('statement').textContent) as string;
 const scriptText = elementById('script').textContent;
-/** True if the page as opened differed from the closed statement. Null until known. */
+/** True if the page, as the reader opened it, differed from the closed statement; null until the first check. */
 let wasAltered: boolean | null = null;
 let last = Promise.resolve();
 listen();
@@ -69,7 +69,7 @@ async function check(): Promise<void> {
   }
 }
 
-/** Replaces this page, head and body, with one built from the verified statement. */
+/** Replaces the whole page, head and body, with a page that is built from the verified statement. */
 async function rebuildPage(html: string): Promise<void> {
   const rebuilt = new DOMParser().parseFromString(html, 'text/html').documentElement;
   const entered = elementById('digest').value;

@@ -26,18 +26,24 @@ export function tenantText(
   return [...csvPieces(sheetOf(name, STATEMENT_COLUMNS, lines), style)].join('');
 }
 
-/** One statement in the folder's index, per currency. A statement without a price has one row. */
+/**
+ * A row in the index of the folder. A statement has one row for each currency, or a single row if the statement has no
+ * price.
+ */
 export interface StatementFile {
   workspace_id: string;
   tenant_id: string;
   external_ref: string | null;
   invoice_number: string | null;
   statement_number: string | null;
-  /** The path below the output folder. Other formats have the same name with another extension. */
+  /**
+   * The path of the statement's file, relative to the output folder. Files in further formats differ only in the
+   * extension.
+   */
   file: string;
   amount: string | null;
   currency: string | null;
-  /** The digest of the close. Null for an estimate. */
+  /** The digest of the close; null if the month is not closed, so that the statement is an estimate. */
   digest: string | null;
 }
 
@@ -57,14 +63,14 @@ export interface FilesRequest {
   folder: string;
   formats: readonly TenantFormat[];
   style: CsvStyle;
-  /** Called after each tenant with the number of its files that already existed. */
+  /** Called after each tenant. `kept` is the number of the tenant's files that existed and were not written again. */
   onTenant: (kept: number) => void;
 }
 
 /**
- * Writes the statements of a period, each to its own files, and yields the rows of the index. Existing files of a
- * closed period are kept, so that an interrupted run can continue: the folder is named after the close, so they are the
- * same to the byte. Estimates are written again.
+ * Writes the statement of each tenant to files of its own, and yields the rows of the index. For a closed period, files
+ * that exist are not written again, so that an interrupted run can continue. This is safe because the folder is named
+ * after the close, so the files would be the same to the byte. Files of an estimate are always written again.
  */
 export function* writeStatements(
   { begin, end, tenants, invoiceOf }: StatementStream,
@@ -107,8 +113,8 @@ function fileName(workspaceId: string, tenantId: string): string {
 const SLUG_LENGTH = 40;
 
 /**
- * Reduces an id to lower-case ASCII letters, digits and hyphens, which are valid in every file system. The key after it
- * makes names distinct.
+ * Reduces an id to lower-case ASCII letters, digits and hyphens, which are valid in every file system. Different ids
+ * can give the same result, so file names also contain `idKey`.
  */
 function slug(id: string): string {
   const plain = id
@@ -118,18 +124,22 @@ function slug(id: string): string {
   return plain.slice(0, SLUG_LENGTH).replaceAll(/^-|-$/g, '') || 'id';
 }
 
-/** Returns 64 bits of a hash. Among a million ids with equal slugs, one folder in forty million has a collision. */
+/**
+ * Returns the first 64 bits of the id's hash, in hex. With a million ids in a folder, the chance that two ids have the
+ * same key is one in forty million.
+ */
 function idKey(id: string): string {
   return hash('sha256', id, 'hex').slice(0, 16);
 }
 
-/** Reports whether the file has bytes. A power failure may leave an empty file. */
+/** Reports whether the file exists and is not empty. A power failure may leave an empty file. */
 function isWhole(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /**
- * Writes a file atomically, readable by its owner only. It does not wait for the disk: a lost file is written again.
+ * Writes a file atomically. Only the owner can read it. Does not wait until the file is on disk: if a power failure
+ * loses the file, the next run writes it again.
  */
 function writeWhole(folder: string, name: string, text: string): void {
   const part = join(folder, `.${name}.part`);

@@ -6,8 +6,8 @@ import { type Column, formatDecimal, formatInteger } from '../formats/columns.ts
 type LineScope = Pick<StatementDocument, 'workspace_id' | 'period' | 'state'>;
 
 /**
- * A statement line with its tenant, workspace and period. The kind `unpriced` means that no rate card prices the
- * tenant.
+ * A line of a statement, with its tenant, workspace and period. A line of the kind `unpriced` means that no rate card
+ * prices the tenant.
  */
 export type StatementLine = LineScope &
   Pick<DocumentTenant, 'tenant_id' | 'display_name' | 'external_ref'> &
@@ -35,7 +35,7 @@ const UNPRICED_LINE = {
   requests: null,
 };
 
-/** Yields one row per line. A tenant without a rate card gets one `unpriced` row. */
+/** Yields a row for each line of each tenant. A tenant whom no rate card prices gets one row of the kind `unpriced`. */
 export function* statementLines(
   { workspace_id, period, state }: LineScope,
   tenants: Iterable<DocumentTenant>,
@@ -83,7 +83,10 @@ export function lineWords({ kind, tier, credits, amount, corrects_period, reason
   return tier === 0 ? 'included' : `usage, tier ${tier}`;
 }
 
-/** Formats the price of a line and the credits it buys. Empty if the line has no unit price. */
+/**
+ * Formats the unit price of a line: `0.0125`, or `9.50 / 1,000` if the price is for 1,000 credits. Returns an empty
+ * text if the line has no unit price.
+ */
 export function priceWords({ unit_price, unit_credits }: Pick<StatementLine, 'unit_price' | 'unit_credits'>): string {
   if (unit_price === null) return '';
   const price = formatDecimal(unit_price);

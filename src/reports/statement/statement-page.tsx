@@ -4,17 +4,21 @@ import { Empty } from '../../look/parts.tsx';
 import { documentStyle } from '../../look/style-sheets.ts';
 import { type SheetFacts, StatementSheet } from './statement-sheet.tsx';
 
-/** Each piece is written to the file on its own, so a piece of one sheet would spend most of the time on writing. */
+/**
+ * The number of tenants' sheets in one chunk of the page. Each chunk is a separate write to the file; with one sheet
+ * per chunk, most of the time would be spent on writing.
+ */
 const SHEETS_PER_PIECE = 16;
 
 /**
- * Builds the printable page of a statement in chunks, one sheet of paper per tenant. It depends on the document only,
- * so a closed period's page is always the same to the byte. Tenants are read while they are written.
+ * Builds the printable page of a statement, with one sheet of paper for each tenant, and yields its HTML in chunks. The
+ * page depends only on the arguments, so the page of a closed period is always the same to the byte. Tenants are read
+ * one by one, while the page is written.
  */
 export function* statementPage(statement: SheetFacts, tenants: Iterable<DocumentTenant>): Generator<string> {
   const { period, workspace_id } = statement;
   yield documentStart({ title: `Statement ${period}, ${workspace_id}`, style: documentStyle('statement') });
-  // Leaves the letterhead out: its logo would be repeated for each tenant.
+  // Leaves out the letterhead, because the page would contain its logo once for each tenant.
   const { letterhead: _, ...facts } = statement;
   let isEmpty = true;
   let piece = '';

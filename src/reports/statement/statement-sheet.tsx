@@ -22,12 +22,18 @@ export type SheetFacts = Pick<
 type SheetTenant = Omit<DocumentTenant, 'proof'>;
 
 interface SheetProps {
-  /** `certificate` and `head_digest` are null in a statement for a tenant. */
+  /**
+   * The facts about the statement as a whole. `certificate` and `head_digest` are null in a statement that is made for
+   * a tenant.
+   */
   statement: SheetFacts;
   tenant: SheetTenant;
 }
 
-/** One tenant's sheet of paper: the total, the month and the usage first, then the lines, then where the figures are from. */
+/**
+ * Renders one tenant's sheet of paper: first the total, the month and the usage, then the lines, and last the source of
+ * the figures.
+ */
 export function StatementSheet({ statement, tenant }: SheetProps) {
   const { workspace_id, letterhead } = statement;
   const { tenant_id, display_name, external_ref, statement_number } = tenant;

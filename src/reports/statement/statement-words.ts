@@ -5,7 +5,7 @@
 import { MONTH_NAMES } from '../../core/month-names.ts';
 import type { Period } from '../../core/period.ts';
 
-/** The fixed words of a statement by the language of its letterhead. */
+/** The fixed words of an English statement. The language of a statement is that of its letterhead. */
 const ENGLISH = {
   statement: 'Statement',
   workspace: 'workspace',
@@ -61,7 +61,7 @@ const GERMAN_MONTHS = [
   ...(['Juli', 'August', 'September', 'Oktober', 'November', 'Dezember'] as const),
 ] as const;
 
-/** Formats a month: `January 2026`. */
+/** Formats a month in the language of the statement: `January 2026`. */
 export function formatMonth(language: StatementLanguage, period: Period): string {
   const [year, month] = period.split('-');
   return `${(language === 'de' ? GERMAN_MONTHS : MONTH_NAMES)[Number(month) - 1] ?? month} ${year}`;
@@ -84,7 +84,10 @@ export function translateLine(language: StatementLanguage, words: string): strin
   return language === 'en' || form === undefined || german === undefined ? words : words.replace(form, german);
 }
 
-/** Formats a figure for the language: German uses points for thousands and a decimal comma. */
+/**
+ * Converts a figure in English form to the form of the language. German separates thousands by points and decimals by a
+ * comma.
+ */
 export function localizeFigure(language: StatementLanguage, figure: string): string {
   return language === 'en' ? figure : figure.replaceAll(/[.,]/g, (mark) => (mark === '.' ? ',' : '.'));
 }

@@ -6,24 +6,28 @@ import { STATEMENT_WORDS } from './statement-words.ts';
 
 export const NOT_CHECKED = 'Not checked: enter the digest of the close.';
 
-/** The style sheet and the script of a statement's page. The page's policy allows the script by its hash. */
+/**
+ * The style sheet and the script of a tenant's statement page. The page's content security policy allows only the
+ * script with this hash.
+ */
 export interface PageAssets {
   style: string;
   script: string;
-  /** The SHA-256 of the script in base64. */
+  /** The SHA-256 hash of `script`, in base64. */
   scriptHash: string;
 }
 
 /**
- * Builds a printable page of one tenant's statement that verifies itself. It asks for the digest of the close, shows
- * each step of the check, and replaces its own content with the verified statement. Its script sends and loads nothing.
+ * Builds a printable page with one tenant's statement, which the reader can verify on the page itself. The reader
+ * enters the digest of the close. The page's script then shows each step of the check and replaces the content of the
+ * page with the verified statement. The script sends and loads nothing.
  */
 export function tenantPage(statement: StatementDocument, { style, script, scriptHash }: PageAssets): string {
   const { period, proof, tenants, letterhead } = statement;
   const language = letterhead?.language ?? 'en';
   const title = `${STATEMENT_WORDS[language].statement} ${period}, ${tenants[0]?.tenant_id}`;
-  // The digest must reach the reader separately. If it were printed on the page, readers would copy it into the
-  // field.
+  // The digest is not printed on the page, because readers would copy it from there into the field. The check proves
+  // something only if the digest reaches the reader in another way.
   const shown = { ...statement, head_digest: null };
   const sheets = tenants.map((tenant) => renderInert(<StatementSheet statement={shown} tenant={tenant} />));
   const check = proof === null ? '' : `${renderedForm()}\n${embeddedScripts(statement, script)}`;
@@ -32,7 +36,7 @@ export function tenantPage(statement: StatementDocument, { style, script, script
 
 let cachedForm: string | null = null;
 
-/** Renders the form once: it is the same on each page. */
+/** Returns the form for the check. It is the same on each page, so it is rendered only once. */
 function renderedForm(): string {
   cachedForm ??= renderInert(<VerifyForm />);
   return cachedForm;
@@ -62,7 +66,10 @@ function VerifyForm() {
   );
 }
 
-/** Returns the two script elements. Both texts are made by this program and must stay as they are. */
+/**
+ * Returns two script elements: the data of the statement, and the program that checks it. Their texts are not escaped
+ * as HTML, because this program made both and they must not change.
+ */
 function embeddedScripts(statement: StatementDocument, script: string): string {
   // The statement's JSON text is embedded as a JSON string, because the check covers every character of it.
   const json = JSON.stringify(renderJson(statement)).replaceAll('<', '\\u003c');

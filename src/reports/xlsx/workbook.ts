@@ -8,9 +8,9 @@ const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const TYPE = 'application/vnd.openxmlformats-officedocument';
 
 /**
- * Writes sheets one after the other into an empty file as an Office Open XML workbook. Memory use does not depend on
- * the rows. Sheet names are distinct plain words of at most 28 characters. Rows beyond a sheet's limit continue in
- * `NAME_2` and so on.
+ * Writes sheets into an empty file as an Office Open XML workbook. Memory use does not depend on the number of rows.
+ * The names of the sheets must differ, and be plain words of at most 28 characters. If a sheet has more rows than a
+ * worksheet can hold, the rows continue in a worksheet `NAME_2`, and so on.
  */
 export async function fillWorkbook(sheets: Iterable<Sheet>, path: string): Promise<void> {
   const file = openSync(path, 'r+');

@@ -2,10 +2,13 @@ import { DAY_MS } from '../../core/durations.ts';
 import { plainDecimal } from '../../core/money.ts';
 import type { ColumnKind, Sheet, SheetColumn, SheetValue } from '../formats/columns.ts';
 
-/** The maximum rows of a sheet, with its header. */
+/** The maximum number of rows in a worksheet, including the header. */
 const SHEET_ROWS = 1_048_576;
 const CHUNK_LENGTH = 65_536;
-/** Excel keeps 15 digits of a number. Longer numbers are written as text, or their last digits would be lost. */
+/**
+ * Excel keeps this many digits of a number. A longer number is written as text, because its last digits would be lost
+ * otherwise.
+ */
 const MAX_EXCEL_DIGITS = 15;
 /** Column widths in characters, wide enough to read ids. */
 const WIDTHS: Partial<Record<ColumnKind, number>> = { id: 24, text: 24, date: 20 };
@@ -22,10 +25,12 @@ const FORMAT_OF: Readonly<Record<Exclude<ColumnKind, 'amount'>, CellFormat>> = {
   day: 'day',
   flag: 'general',
 };
-/** Days from a spreadsheet's epoch to the Unix epoch. */
+/** The Unix epoch as a spreadsheet date: the number of days since 1899-12-30. */
 const EPOCH_DAY = 25_569;
 
-/** The remaining rows of a sheet. Rows beyond one worksheet's limit continue in the next. */
+/**
+ * The rows of a sheet that are not written yet. Rows that do not fit into one worksheet are written to the next one.
+ */
 export class SheetRows {
   readonly sheet: Sheet;
   isDone = false;
@@ -52,8 +57,8 @@ export class SheetRows {
   }
 
   /**
-   * Returns the totals of all rows. Returns none while rows remain, or if `lines` leaves no room for an empty line and
-   * the totals.
+   * Returns the rows with the totals, to be written after all other rows. Returns none while rows remain, or if the
+   * `lines` that are free in the worksheet are too few for an empty line and the totals.
    */
   takeTotals(lines: number): SheetValue[][] {
     const totals = this.#totals.rows;
@@ -68,9 +73,9 @@ export class SheetRows {
 }
 
 /**
- * Formats the next worksheet of the rows in chunks: a frozen header that repeats on each printed page, landscape,
- * fitted to the page's width. Numbers of up to 15 digits are numbers; longer ones are exact text. No cell is a formula,
- * whatever its text begins with.
+ * Formats the next worksheet and yields its XML in chunks. The header row is frozen and repeats on each printed page;
+ * pages are landscape and as wide as the sheet. Numbers of up to 15 digits are number cells; longer numbers are text
+ * cells with all digits. No cell is a formula, whatever its text begins with.
  */
 export function* worksheetPieces(rows: SheetRows): Generator<string> {
   const { columns } = rows.sheet;
@@ -89,7 +94,7 @@ export function* worksheetPieces(rows: SheetRows): Generator<string> {
     piece = '';
   }
   const totals = rows.takeTotals(SHEET_ROWS - line + 1);
-  // An empty line keeps the totals out of the range that a spreadsheet sorts.
+  // An empty line separates the totals from the rows, so that a spreadsheet does not sort the totals among them.
   line += 1;
   for (const total of totals) {
     writeRow(total.map((value, at) => cellXml(`${letters[at]}${line}`, value, columns[at] as SheetColumn, true)));
@@ -118,7 +123,7 @@ function cellXml(place: string, value: SheetValue, { kind }: SheetColumn, isTota
   return `<c r="${place}" s="${cellStyle(format, isTotal)}"><v>${number}</v></c>`;
 }
 
-/** Returns the cell's number, or null if it is text. */
+/** Returns the number to write into the cell; null if the cell is to contain text. */
 function cellNumber(text: string, kind: ColumnKind): number | string | null {
   if (kind === 'id' || kind === 'text' || kind === 'flag') return null;
   if (kind === 'date' || kind === 'day') {
@@ -130,7 +135,7 @@ function cellNumber(text: string, kind: ColumnKind): number | string | null {
   return digits.length <= MAX_EXCEL_DIGITS && /^-?\d+(\.\d+)?$/.test(text) ? text : null;
 }
 
-/** Chooses the number format with the currency's decimals. */
+/** Returns the number format with as many decimal places as the amount has. */
 function amountFormat(plain: string): CellFormat {
   const point = plain.indexOf('.');
   if (point < 0) return 'integer';
@@ -147,7 +152,10 @@ function columnName(at: number): string {
   return at < 26 ? last : `${columnName(Math.floor(at / 26) - 1)}${last}`;
 }
 
-/** Characters that XML does not allow, and text that a reader of the format would take for an escape. */
+/**
+ * Matches characters that XML does not allow, and underscores that a reader of the format would take for the start of
+ * an escape.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is escaped
 const ESCAPED = /[\u0000-\u0008\u000b-\u001f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 const MARKUP = /[&<>]/g;
@@ -187,7 +195,10 @@ class SheetTotals {
     this.#amounts.set(currency, own.set(at, addDecimal(own.get(at) ?? { digits: 0, units: 0n }, plain)));
   }
 
-  /** Returns the total rows: integers with the first currency's amounts, then a row for each further currency. */
+  /**
+   * Returns the rows with the totals. The first row has the totals of the integer columns and of the amounts in the
+   * first currency. Each further currency has a row of its own. Returns no rows if no column has a total.
+   */
   get rows(): SheetValue[][] {
     const currencies = [...this.#amounts.keys()].sort();
     if (currencies.length === 0 && this.#integers.every((sum) => sum === null)) return [];
@@ -233,10 +244,10 @@ const CELL_FORMATS = {
 type CellFormat = keyof typeof CELL_FORMATS;
 
 const FORMAT_NAMES = Object.keys(CELL_FORMATS) as CellFormat[];
-/** Lower ids are reserved for built-in formats. */
+/** The id of our first number format. Lower ids are reserved for built-in formats. */
 const FIRST_FREE_ID = 164;
 
-/** Returns the index of a cell's style. Totals have their own. */
+/** Returns the index of the cell style for a number format. Cells of totals have styles of their own. */
 function cellStyle(format: CellFormat, isTotal = false): number {
   return FORMAT_NAMES.indexOf(format) + (isTotal ? FORMAT_NAMES.length : 0);
 }

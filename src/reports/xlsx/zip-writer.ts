@@ -2,20 +2,23 @@ import { Zip, ZipDeflate } from 'fflate';
 import { nextTurn } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 
-/** The earliest time of the ZIP format. A fixed time makes equal input give equal bytes. */
+/**
+ * The time that is stored with every entry: the earliest time of the ZIP format. It is fixed, so that equal input gives
+ * equal bytes.
+ */
 const ZIP_EPOCH = new Date(1980, 0, 1);
 const MAX_ZIP_BYTES = 0xffff_ffff;
 const EMPTY_CHUNK = new Uint8Array();
-/** Bytes to compress before other work of the process gets a turn. */
+/** After this many bytes, compression pauses so that other work of the process can run. */
 const BYTES_PER_TURN = 262_144;
 
-/** Writes texts into a ZIP file without holding any of them in memory. */
+/** Writes texts into a ZIP file as they arrive, so that no whole text is in memory. */
 export class ZipWriter {
   readonly #zip: Zip;
   readonly #write: (bytes: Uint8Array) => Promise<void> | void;
   readonly #compressed: Uint8Array[] = [];
 
-  /** `write` takes the bytes of the file, in order. */
+  /** `write` is called with the bytes of the ZIP file, in order. */
   constructor(write: (bytes: Uint8Array) => Promise<void> | void) {
     this.#write = write;
     let size = 0;
