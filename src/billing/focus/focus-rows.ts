@@ -11,7 +11,9 @@ export interface FocusNames {
   serviceSubcategory: string;
 }
 
-/** One row of values by column. Null is an empty field. Decimals are text with a fraction. */
+/**
+ * A row of a FOCUS file: the value of each column, or null for an empty field. Decimals are text with a decimal point.
+ */
 export type FocusRow = Readonly<Record<FocusColumn, string | null>>;
 
 export function focusRows(
@@ -26,23 +28,23 @@ export function focusRows(
     ...commonColumns(billed, tenant, names),
     ...lineColumns(billed, line, netMinor),
     InvoiceId: invoiceOf(tenant.tenantId, line.currency) ?? tenant.statementNumber ?? null,
-    // Set on one row per tenant only, so that the column can be summed.
+    // Only one row of each tenant has the number of requests, so that the sum of the column is correct.
     x_RequestCount: index === firstUsage ? tenant.requestCount.toString() : null,
   }));
 }
 
 type PricedLine = BilledLine & { amountMinor: bigint; currency: string };
 
-/** A priced line and its amount after its share of the discounts. */
+/** A priced line, and its amount in minor units after the line's share of the discounts is subtracted. */
 interface NetLine {
   line: PricedLine;
   netMinor: bigint;
 }
 
 /**
- * Spreads each discount over the usage lines it reduces, in proportion to their amounts, because the specification
- * allows no discount rows. List cost minus effective cost of a row is then the saving. The largest line takes the
- * rounding difference.
+ * Spreads each discount over the usage lines that it reduces, in proportion to their amounts, because FOCUS does not
+ * allow rows for discounts. The discount of a row is then its list cost minus its effective cost. The largest line
+ * takes the rounding difference.
  */
 function subtractDiscounts(lines: readonly PricedLine[]): NetLine[] {
   const net = lines.map((line) => ({ line, netMinor: line.amountMinor }));
@@ -133,11 +135,11 @@ function lineColumns(
   );
   return {
     BilledCost: cost,
-    // The specification allows one currency per billing account.
+    // FOCUS allows only one currency per billing account, so the id contains the currency.
     BillingAccountId: `${workspaceId}/${line.currency}`,
     BillingAccountName: `${workspaceName} (${line.currency})`,
     BillingCurrency: line.currency,
-    // A top-up to a minimum is not usage: it belongs to the whole charge, not to credits.
+    // A top-up to the minimum charge is not usage, because it belongs to the whole charge and not to certain credits.
     ChargeCategory: isUsage ? 'Usage' : isManual && netMinor < 0n ? 'Credit' : 'Adjustment',
     ChargeClass: line.kind === 'correction' ? 'Correction' : null,
     ChargeDescription: describeLine(period, line),
@@ -162,8 +164,8 @@ function lineColumns(
 }
 
 /**
- * Returns the units that the line priced: packages, credits or requests. Returns null if the line is not a price times
- * units.
+ * Returns the number of units that the line prices (packages, credits or requests), and the price of a unit. Returns
+ * null if the line's amount is not a price times a number of units.
  */
 function pricedUnits({ kind, credits, unitCredits, unitPrice, requests }: BilledLine) {
   if (kind === 'requests' && requests !== null && unitPrice !== null)
@@ -187,12 +189,17 @@ function formatTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Adds `.0` to whole numbers: the FOCUS validator reads a column without fractions as integers. */
+/**
+ * Adds `.0` to whole numbers, because the FOCUS validator takes a column of whole numbers for integers instead of
+ * decimals.
+ */
 function withFraction(decimal: string): string {
   return decimal.includes('.') ? decimal : `${decimal}.0`;
 }
 
-/** The FOCUS 1.3 columns that we write and our own columns, in file order, with the kind of their values. */
+/**
+ * The columns of the file in order, with the kind of their values: first columns of FOCUS 1.3, then our own columns.
+ */
 const FOCUS = {
   BilledCost: 'decimal',
   BillingAccountId: 'text',
@@ -242,5 +249,5 @@ const FOCUS = {
 
 type FocusColumn = keyof typeof FOCUS;
 
-/** The columns in order. The kinds are those of `reports/formats/columns.ts`. */
+/** The columns of a FOCUS file in order. Their kinds are described in `reports/formats/columns.ts`. */
 export const FOCUS_COLUMNS = Object.entries(FOCUS).map(([name, kind]) => ({ name: name as FocusColumn, kind }));

@@ -4,17 +4,22 @@ import type { LeafProof } from '../statement/document.ts';
 import { encodePeriod, encodeTenant, type PeriodLeaf } from '../statement/leaf.ts';
 
 /**
- * Hash prefixes of RFC 9162, section 2: a leaf is `SHA-256(0x00 || content)`, a node `SHA-256(0x01 || left || right)`.
+ * The first byte that is hashed tells leaves from nodes (RFC 9162, section 2): the hash of a leaf is `SHA-256(0x00 ||
+ * content)`, that of a node is `SHA-256(0x01 || left || right)`.
  */
 const LEAF = '\0';
 const NODE = 1;
 const HASH_BYTES = 32;
 const FIRST_LEAVES = 1024;
-/** The hashes in every path, for up to 16.7 million leaves. A fixed length hides the number of leaves. */
+/**
+ * The number of hashes in every path, enough for 16.7 million leaves. The length of a path is fixed because it would
+ * otherwise reveal the number of leaves.
+ */
 const PATH_HASHES = 24;
 
 /**
- * The path from a leaf to the root, lowest hash first. A bit of `index` is 1 where the leaf's side is the right one.
+ * The hashes that lead from a leaf to the root: the sibling at each level, lowest level first. `index` has one bit for
+ * each level, lowest bit first. The bit is 1 if the node on the leaf's side is the right one of the pair.
  */
 export interface SaltedPath {
   index: number;
@@ -22,16 +27,19 @@ export interface SaltedPath {
 }
 
 /**
- * The Merkle tree of a close, built so that a path reveals nothing about other leaves or their number. The leaves are
- * sorted by hash, so a position says nothing about its neighbours. A node without a sibling gets a pad for its level.
- * The salt's mask swaps the sides of whole levels.
+ * The Merkle tree of a close. A path in it reveals nothing about the other leaves or their number. The leaves are
+ * sorted by hash, so the position of a leaf is unrelated to its content. A node without a sibling gets a secret hash (a
+ * pad) as sibling. On some levels, chosen by a secret mask, left and right are swapped.
  */
 class SaltedTree {
-  /** One buffer for all hashes: a million leaves take 32 MB instead of a million objects. */
+  /**
+   * The hashes of all leaves in one buffer. A million leaves then take 32 MB; as separate objects they would take far
+   * more.
+   */
   #hashes: Buffer = Buffer.allocUnsafe(FIRST_LEAVES * HASH_BYTES);
   #size = 0;
   readonly #salt: CloseSalt;
-  /** The levels from the leaves up, each with its pad. Null until first needed. */
+  /** The hashes of each level, from the leaves up, including pads, and the root. Null until the tree is built. */
   #built: { levels: Buffer[]; root: Buffer } | null = null;
 
   constructor(salt: CloseSalt) {
@@ -54,7 +62,7 @@ class SaltedTree {
     return this.#build().root;
   }
 
-  /** Returns the path of a leaf. Throws RangeError if there is no leaf with this content. */
+  /** Returns the path of the leaf with this content. Throws RangeError if the tree has no such leaf. */
   pathOf(content: string): SaltedPath {
     const { levels } = this.#build();
     const place = leafPosition(leafHash(content), levels[0] as Buffer, this.size);
@@ -84,12 +92,18 @@ class SaltedTree {
   }
 }
 
-/** Hashes a leaf in one call. A hash object per leaf would take most of the time of a large tree. */
+/**
+ * Returns the hash of a leaf. It is computed in one call, because creating a hash object for each leaf would take most
+ * of the time in a large tree.
+ */
 function leafHash(content: string): Buffer {
   return hash('sha256', LEAF + content, 'buffer');
 }
 
-/** Returns the parents of each pair of hashes on a level. If `swapped`, the second hash of a pair is the left one. */
+/**
+ * Returns the hash of the parent of each pair on a level. If `swapped` is true, the second hash of each pair is the
+ * left one.
+ */
 function parentsOf(level: Buffer, swapped: boolean): Buffer {
   const pair = 2 * HASH_BYTES;
   const next = Buffer.allocUnsafe(level.length / 2);
@@ -127,7 +141,7 @@ function leafPosition(leaf: Buffer, leaves: Buffer, size: number): number {
   throw new RangeError('the tree has no such leaf');
 }
 
-/** The tree over all statements of a period: one leaf for the period and one for each tenant. */
+/** The tree that a close commits to. It has one leaf for the period and one for the statement of each tenant. */
 export class CommitTree {
   readonly #salt: CloseSalt;
   readonly #tree: SaltedTree;
@@ -180,9 +194,9 @@ export const SALT_BYTES = 32;
 const BLOCK_BYTES = 64;
 
 /**
- * Derives the secrets of a close from its salt, each as HMAC-SHA256(salt, label): the salt of each leaf, so that nobody
- * can guess the contents behind the hashes of a path; the nonce for the internal part of the close line; and the pads
- * and mask of the tree.
+ * Derives the secrets of a close from its salt. Each secret is HMAC-SHA256(salt, label). There are four kinds: a salt
+ * for each leaf, without which somebody could guess the content behind a hash in a path; the nonce for the internal
+ * part of the close line; the pads of the tree; and its mask.
  */
 export class CloseSalt {
   readonly #inner: Buffer;
@@ -208,17 +222,23 @@ export class CloseSalt {
     return this.#mac('internal');
   }
 
-  /** Returns the hash that stands in for a missing sibling at this height above the leaves. */
+  /** Returns the hash to use instead of a missing sibling. `height` is the number of levels above the leaves. */
   pad(height: number): Buffer {
     return this.#mac(`pad:${height}`);
   }
 
-  /** One bit per height: 1 where left and right are swapped. */
+  /**
+   * One bit for each level of the tree, lowest bit for the leaves. The bit is 1 if left and right are swapped on the
+   * level.
+   */
   get mask(): number {
     return this.#mac('mask').readUInt32BE();
   }
 
-  /** Hand-written HMAC: a million tenants would otherwise need a hash object each, which takes four times as long. */
+  /**
+   * Computes HMAC-SHA256 by hand. `createHmac` would need an object for each of a million tenants, which takes four
+   * times as long.
+   */
   #mac(label: string): Buffer {
     hash('sha256', Buffer.concat([this.#inner, Buffer.from(label)]), 'buffer').copy(this.#outer, BLOCK_BYTES);
     return hash('sha256', this.#outer, 'buffer');

@@ -1,20 +1,32 @@
 import { minorDigits } from '../../core/money.ts';
 import { divideRounded, type Pricing, parseDecimal, type RateCard } from './rate-card.ts';
 
-/** The kinds of lines that a rate card produces. `correction` lines come from the corrections of closed periods. */
+/**
+ * The kinds of lines that pricing by a rate card produces. Lines of the kind `correction` are not among them: they come
+ * from corrections of closed periods.
+ */
 export type ChargeLineKind = 'usage' | 'requests' | 'minimum' | 'discount';
 
-/** One line of a charge. Its amount is rounded once, and the lines sum to the charge. */
+/** One line of a charge. Each line's amount is rounded by itself, and the charge is the sum of the rounded amounts. */
 export interface ChargeLine {
   kind: ChargeLineKind;
-  /** The tier, from 1; 0 for included credits. Null, as are the credits, on a line that does not price credits. */
+  /**
+   * The number of the tier, from 1; 0 for included credits. Both `tier` and `credits` are null on a line that does not
+   * price credits.
+   */
   tier: number | null;
   credits: bigint | null;
-  /** The credits that `unitPrice` buys: 1, or the size of a package. */
+  /**
+   * The number of credits that `unitPrice` buys: 1, or the size of a package. Null on a line that does not price
+   * credits.
+   */
   unitCredits: bigint | null;
-  /** An exact decimal in the currency's major unit. Null for a discount or a minimum. */
+  /**
+   * The price of a unit: an exact decimal in the currency's major unit, such as euros. Null for a discount or a
+   * minimum.
+   */
   unitPrice: string | null;
-  /** The priced requests. Null on every line except the `requests` line. */
+  /** The number of priced requests. Null on every line whose kind is not `requests`. */
   requests: bigint | null;
   amountMinor: bigint;
 }
@@ -25,27 +37,31 @@ export interface Charge {
 }
 
 /**
- * Prices a tenant's credits and requests in one period: one usage line per tier and a line for priced requests, minus
- * the discount on their sum, raised to the minimum. Credits below 0 are free or, if the card says so, paid back without
- * a minimum. A charge has at least one line.
+ * Prices a tenant's credits and requests in one period. The charge has a usage line for each tier and, if requests have
+ * a price, a line for them. The discount on their sum is subtracted; if the result is below the minimum, a line makes
+ * up the difference. Credits below 0 are free or, if the card says so, paid back without a minimum. A charge has at
+ * least one line.
  */
 export type Pricer = (credits: bigint, requests?: bigint) => Charge;
 
-/** The charge of a tenant without a record in the period, such as a withdrawn one. No minimum applies. */
+/**
+ * The charge of a tenant without a record in the period, for example because the record was withdrawn. No minimum
+ * applies.
+ */
 export const NO_CHARGE: Charge = {
   lines: [{ kind: 'usage', tier: 1, credits: 0n, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n }],
   amountMinor: 0n,
 };
 
-/** A line of free credits: included ones, or credits below 0 that are not paid back. */
+/** A line of free credits: credits that the card includes, or credits below 0 that are not paid back. */
 const FREE = { kind: 'usage', tier: 0, unitCredits: 1n, unitPrice: '0', requests: null, amountMinor: 0n } as const;
 
 const NO_USAGE_FIELDS = { tier: null, credits: null, unitCredits: null, unitPrice: null, requests: null };
 
-/** Prices credits of one tier. Its decimal is parsed once per card instead of once per tenant. */
+/** Prices the credits of one tier. The tier's price is parsed once for each card, not for each tenant. */
 type UnitPricer = (tier: number, credits: bigint) => ChargeLine;
 
-/** One price for every credit: `digits / scale` minor units of the currency. */
+/** A card's single price for every credit. `digits / scale` is the price in minor units of the currency. */
 export interface FlatPrice {
   digits: bigint;
   scale: bigint;
@@ -53,8 +69,8 @@ export interface FlatPrice {
 }
 
 /**
- * Returns the card's price per credit if that price is the whole charge for credits of 0 or more. Returns null for any
- * other card.
+ * Returns the card's price per credit if every charge for 0 or more credits is just this price times the credits.
+ * Returns null for any other card, such as one with tiers or a minimum.
  */
 export function flatPriceOf({ pricing, ...card }: RateCard): FlatPrice | null {
   if (pricing.model === 'package' || pricing.tiers.length > 1 || card.includedCredits > 0) return null;
@@ -72,7 +88,10 @@ function minorPerMajor(currency: string): bigint {
   return 10n ** BigInt(minorDigits(currency));
 }
 
-/** Prepares a card's prices once for any number of tenants; a period may have a million. Each line is rounded once. */
+/**
+ * Returns a function that charges tenants by a rate card. The card's prices are parsed only once, because a period may
+ * have a million tenants.
+ */
 export function createPricer(card: RateCard): Pricer {
   const { rounding } = card;
   const minorUnits = minorPerMajor(card.currency);
@@ -129,7 +148,7 @@ export function createPricer(card: RateCard): Pricer {
   };
 }
 
-/** Turns a charged line into one that is paid back. */
+/** Changes a charged line into one that is paid back: negates its credits and its amount. */
 function negate(line: ChargeLine): void {
   line.credits = line.credits === null ? null : -line.credits;
   line.amountMinor = -line.amountMinor;

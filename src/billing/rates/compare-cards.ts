@@ -8,7 +8,7 @@ export interface RecordedUsage extends PricedUsage {
   period: Period;
 }
 
-/** The price of the same usage under both sets of cards, in minor units of one currency. */
+/** The price of the same usage by the current and by the other rate cards, in minor units of one currency. */
 export interface CardComparison {
   currency: string;
   nowMinor: bigint;
@@ -17,17 +17,17 @@ export interface CardComparison {
 
 export interface CardsComparison {
   months: (CardComparison & { period: Period })[];
-  /** Sorted by the size of the difference, largest first. */
+  /** The tenants, sorted by the size of the difference, largest first. */
   tenants: (CardComparison & { workspaceId: string; tenantId: string })[];
-  /** The tenants that the other cards leave unpriced although a card matches, with the reason. */
+  /** The tenants without a price by the other cards although at least one card matches, each with the reason. */
   unpriced: { workspaceId: string; tenantId: string; period: Period; why: string }[];
 }
 
 export type PricerFor = (workspaceId: string, period: Period) => PeriodPricer<RateCard>;
 
 /**
- * Prices recorded usage by the current and the other cards, and sums it by month and by tenant. The usage must be
- * grouped by period.
+ * Prices recorded usage by the current and by the other rate cards, and sums the prices by month and by tenant. The
+ * rows of one workspace and period should follow each other, because the cards are prepared again for each change.
  */
 export function compareCards(usage: Iterable<RecordedUsage>, now: PricerFor, others: PricerFor): CardsComparison {
   const months = new Map<string, CardComparison & { period: Period }>();

@@ -6,7 +6,10 @@ import { matchesPattern } from '../../core/text/patterns.ts';
 import { type Charge, createPricer, NO_CHARGE } from './charge.ts';
 import type { RateCard } from './rate-card.ts';
 
-/** A card and its charge. The charge is null if the currency is unknown or an amount exceeds 64 bits. */
+/**
+ * The rate card that prices a tenant, and the charge. The charge is null if the card's currency is unknown or if an
+ * amount exceeds 64 bits.
+ */
 export interface Priced<Card extends RateCard> {
   card: Card;
   charge: Charge | null;
@@ -17,13 +20,13 @@ export interface PricedUsage {
   requests: bigint;
 }
 
-/** Prices the tenants of one workspace and period. Each card is prepared once. */
+/** Prices the tenants of one workspace and period. The prices of each card are parsed only once. */
 export class PeriodPricer<Card extends RateCard> {
   readonly #choose: CardChooser<Card>;
   readonly #pricerOf = oncePerKey((card: RateCard) => (isCurrency(card.currency) ? createPricer(card) : null));
 
   readonly #tied: (tenantId: string) => Card[];
-  /** The card that prices every tenant. Null if it depends on the tenant, or if there is none. */
+  /** The card that prices all tenants; null if different tenants have different cards, or if no card matches. */
   readonly cardForAll: Card | null;
 
   constructor(cards: readonly Card[], workspaceId: string, period: Period) {
@@ -34,13 +37,19 @@ export class PeriodPricer<Card extends RateCard> {
     this.cardForAll = isForAll ? first : null;
   }
 
-  /** Returns null if no card prices the tenant. A tenant that is not `present` (has no record) is charged nothing. */
+  /**
+   * Prices a tenant's usage. `present` is true if the tenant has a record in the period; otherwise nothing is charged.
+   * Returns null if no card prices the tenant.
+   */
   price(tenantId: string, used: PricedUsage, present: boolean): Priced<Card> | null {
     const card = this.#choose(tenantId);
     return card === null ? null : this.priceByCard(card, used, present);
   }
 
-  /** Explains why a tenant is unpriced although a card matches. Returns null if it is priced or no card matches. */
+  /**
+   * Returns the reason why a tenant has no price although a card matches. Returns null if the tenant has a price or if
+   * no card matches.
+   */
   explainUnpriced(tenantId: string, used: PricedUsage): string | null {
     const tied = this.#tied(tenantId).map(({ name }) => JSON.stringify(name));
     if (tied.length > 0) return `cards ${tied.join(' and ')} match equally`;
@@ -73,9 +82,10 @@ function isStorableCharge({ amountMinor, lines }: Charge): boolean {
 type CardChooser<Card extends RateCard = RateCard> = (tenantId: string) => Card | null;
 
 /**
- * Creates a chooser for one workspace and period. Precedence: a tenant id before any pattern, then the higher priority,
- * then the more specific tenant pattern (more characters besides stars, then fewer stars; any pattern before a card for
- * all tenants), then a card for this workspace before one for all, then the latest `fromPeriod`.
+ * Returns a function that chooses the card for a tenant in one workspace and period. If several cards match, these
+ * rules decide, in this order: a card for the tenant's id before a card with a pattern or for all tenants; the higher
+ * priority; the more specific pattern (more characters that are not stars, then fewer stars; a card for all tenants is
+ * last); a card for this workspace before one for all workspaces; the latest `fromPeriod`.
  */
 export function createCardChooser<Card extends RateCard>(
   cards: readonly Card[],
@@ -94,7 +104,10 @@ export function createCardChooser<Card extends RateCard>(
   };
 }
 
-/** Returns the cards that match a tenant equally well, so that none of them prices it. Empty if there is no tie. */
+/**
+ * Returns the cards that match a tenant equally well, so that no card prices the tenant. Returns none if one card
+ * matches best.
+ */
 export function tiedCards<Card extends RateCard>(
   cards: readonly Card[],
   { workspaceId, period, tenantId }: { workspaceId: string; period: Period; tenantId: string },
@@ -139,7 +152,10 @@ function byPrecedence(a: RateCard, b: RateCard): number {
   return a.fromPeriod < b.fromPeriod ? 1 : a.fromPeriod > b.fromPeriod ? -1 : 0;
 }
 
-/** Returns the sort key of a card. Larger values take precedence. */
+/**
+ * Returns the values by which the precedence of a card is decided. They are compared in order, and the larger value
+ * wins.
+ */
 function rankOf({ tenant, workspace, priority }: RateCard): number[] {
   const stars = (tenant ?? '').split('*').length - 1;
   const characters = tenant === null ? -1 : tenant.length - stars;

@@ -92,8 +92,8 @@ export const rateCardSchema = z
 export type RateCardText = z.infer<typeof rateCardSchema>;
 
 /**
- * A list of rate cards without conflicts: at most one card per scope and first month, and cards of the same name must
- * cover different months.
+ * A list of rate cards without conflicts. Two cards for the same workspace, tenant and priority must have different
+ * first months. Two cards with the same name must cover different months.
  */
 export const rateCardsSchema = z.array(rateCardSchema).superRefine((cards, context) => {
   cards.forEach(({ name, ...card }, index) => {

@@ -3,42 +3,52 @@ import type { Period } from '../../core/period.ts';
 import { coversPattern, patternsOverlap } from '../../core/text/patterns.ts';
 import type { RateCardText } from './rate-card-schema.ts';
 
-/** A price for the credits up to a limit. Included credits do not count towards the limit. */
+/** A price for credits up to a limit. The credits that the card includes for free do not count towards the limit. */
 export interface RateTier {
-  /** The last credit of the tier. Null means no limit, on the last tier only. */
+  /** The limit: the last credit that belongs to the tier. Null for the last tier, which has no limit. */
   upTo: number | null;
-  /** An exact decimal in the currency's major unit. */
+  /** An exact decimal in the currency's major unit, such as euros. */
   pricePerCredit: string;
 }
 
 /**
- * The pricing models. `graduated`: each tier's price applies to the credits in it. `volume`: the price of the tier that
- * the total reaches applies to all credits. `package`: each started package has a price.
+ * The pricing models. `graduated`: the price of each tier applies to the credits in that tier. `volume`: the price of
+ * the tier that the total reaches applies to all credits. `package`: credits are sold in packages, and a package of
+ * which any credit is used is charged in full.
  */
 export type Pricing =
   | { model: 'graduated' | 'volume'; tiers: readonly RateTier[] }
   | { model: 'package'; credits: number; price: string };
 
-/** Prices for credits from one period on. Money is an exact decimal in the currency's major unit. */
+/**
+ * The prices for credits and requests from one period on. Prices and amounts are exact decimals in the currency's major
+ * unit, such as euros.
+ */
 export interface RateCard {
   name: string;
   fromPeriod: Period;
-  /** The last period that the card prices. Null means until a more specific or later card applies. */
+  /**
+   * The last period that the card prices. Null means that the card has no end, but a later or more specific card may
+   * replace it.
+   */
   toPeriod: Period | null;
   /** The workspace id. Null means every workspace. */
   workspace: string | null;
   /** A tenant id, or a pattern in which `*` stands for any characters. Null means every tenant. */
   tenant: string | null;
-  /** The highest priority wins among matching patterns and cards for all tenants. */
+  /**
+   * If several cards match a tenant, the highest priority wins. A card for the tenant's id wins whatever the
+   * priorities.
+   */
   priority: number;
   currency: string;
   includedCredits: number;
-  /** If true, credits below 0 are paid back at these prices. If false, they cost nothing. */
+  /** If true, credits below 0 are paid back at the card's prices. If false, credits below 0 cost nothing. */
   creditNegative: boolean;
   pricing: Pricing;
-  /** An exact decimal, charged in addition to credits. Null means requests are free. */
+  /** The price of a request, an exact decimal. Null means that requests are free. */
   pricePerRequest: string | null;
-  /** The least that a tenant with a record in the period pays. Null means no minimum. */
+  /** The minimum charge of a tenant with a record in the period. Null means no minimum. */
   minimum: string | null;
   /** If true, a tenant without credits or priced requests pays no minimum. */
   minimumNeedsUsage: boolean;
@@ -81,8 +91,8 @@ function pricingOf(card: RateCardText): Pricing {
 }
 
 /**
- * Finds pairs of cards that conflict for some tenant: their patterns overlap, neither covers the other, and their
- * priority is equal. Returns one sentence per pair.
+ * Finds pairs of cards that could both match a tenant without one of them winning: their patterns overlap, neither
+ * pattern covers the other, and their priorities are equal. Returns a sentence for each pair.
  */
 export function conflictingCards(cards: readonly RateCardText[]): string[] {
   return cards.flatMap((card, index) =>
@@ -102,7 +112,7 @@ function isConflict(a: RateCardText, b: RateCardText): boolean {
   return patternsOverlap(a.tenant, b.tenant);
 }
 
-/** Reports whether a card still prices when the other one starts. */
+/** Reports whether the first card has not ended when the second card starts. */
 function isActiveAtStart({ to_period }: RateCardText, { from_period }: RateCardText): boolean {
   return to_period === undefined || to_period >= from_period;
 }
@@ -123,7 +133,10 @@ export function parseDecimal(text: string): ExactDecimal {
   return { digits: BigInt(whole + part), scale: 10n ** BigInt(part.length) };
 }
 
-/** Divides two non-negative numbers and rounds to a whole number. */
+/**
+ * Divides `over` by `under` and rounds the result to a whole number. `over` must not be negative, and `under` must be
+ * positive.
+ */
 export function divideRounded(over: bigint, under: bigint, rounding: Rounding): bigint {
   const whole = over / under;
   const twice = (over - whole * under) * 2n;
@@ -144,7 +157,7 @@ export function subtractPercent(decimal: string, percent: string): string {
   return exactDecimalText(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);
 }
 
-/** Formats `digits / scale`. The scale is a power of ten. */
+/** Formats `digits / scale` without trailing zeros. `scale` must be a power of ten. */
 function exactDecimalText(digits: bigint, scale: bigint): string {
   const plain = plainDecimal(digits, scale.toString().length - 1);
   return plain.includes('.') ? plain.replace(/\.?0+$/, '') : plain;

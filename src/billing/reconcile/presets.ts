@@ -1,4 +1,4 @@
-/** The columns of an invoice file by name, and the form of its amounts. */
+/** The names of the columns in an invoice file, and the form of the amounts in it. */
 export interface InvoiceColumns {
   tenantColumn?: string;
   creditsColumn?: string;
@@ -6,12 +6,18 @@ export interface InvoiceColumns {
   currencyColumn?: string;
   invoiceColumn?: string;
   workspaceColumn?: string;
-  /** A column that contains `H` for amounts to subtract (credit, in German bookkeeping). */
+  /**
+   * A column with `H` in the rows whose amounts are to be subtracted. `H` (Haben) is the credit side in German
+   * bookkeeping.
+   */
   signColumn?: string;
   minorUnits?: boolean;
 }
 
-/** Column names of billing system exports, from their vendors' documentation. An asterisk before a name is left out. */
+/**
+ * The column names in the exports of billing systems, from the vendors' documentation. If a vendor puts an asterisk
+ * before a column name, it is left out here.
+ */
 export const PRESETS = {
   // Stripe, "The Invoice object" and the Sigma table `invoices`: amounts are in the currency's smallest unit.
   stripe: {

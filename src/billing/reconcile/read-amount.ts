@@ -5,16 +5,23 @@ export type DecimalMark = (typeof DECIMAL_MARKS)[number];
 
 const MARKS = { point: '.', comma: ',' } as const;
 
-/** The reason why a text is not accepted as an amount. `too_fine`: it has more decimals than the currency. */
+/**
+ * The reason why a text is not accepted as an amount. `ambiguous` means that the decimal mark could be the point or the
+ * comma. `too_fine` means that the amount has more decimal places than the currency.
+ */
 export type AmountFault = 'not_an_amount' | 'ambiguous' | 'too_fine';
 
-/** An amount or the reason why there is none. `otherCurrency` is a symbol or code that does not denote the currency. */
+/**
+ * The result of reading an amount. `minor` is the amount in minor units. `otherCurrency` is a symbol or code in the
+ * text that does not denote the expected currency. `fault` is any other reason why the text is not accepted.
+ */
 export type ReadAmount = { minor: bigint } | { otherCurrency: string } | { fault: AmountFault };
 
 /**
- * Creates a reader for the amounts of one column, in the forms of spreadsheets and invoice programs: 1,234.50 and
- * 1.234,50 and 1 234,50, with a currency before or after the number, and negative by a sign on either side or by
- * brackets. `given` is the decimal mark; without it, the column as a whole must show the mark.
+ * Returns a function that reads the amounts of one column. It accepts the forms of spreadsheets and invoice programs:
+ * 1,234.50 and 1.234,50 and 1 234,50. A currency may come before or after the number. A negative amount has a minus
+ * sign on either side or is in brackets. `given` is the decimal mark of the column. If it is absent, the decimal mark
+ * is found from all amounts of the column together.
  */
 export function createAmountReader(
   column: readonly string[],
@@ -35,22 +42,22 @@ export function createAmountReader(
   };
 }
 
-/** Reads a plain decimal with a point, as workbooks store numbers. */
+/** Reads an amount that is a plain decimal with a point, as workbooks store numbers. */
 export function readPlainAmount(text: string, currency: string): ReadAmount {
   const minor = parseMinor(text, currency);
   if (minor !== null) return { minor };
   return { fault: /^-?\d{1,18}\.\d+$/.test(text) ? 'too_fine' : 'not_an_amount' };
 }
 
-/** Reads an amount of minor units, such as cents: a whole number. */
+/** Reads an amount that is a whole number of minor units, such as cents. */
 export function readMinorAmount(text: string): ReadAmount {
   const plain = text.trim();
   return /^-?\d{1,18}$/.test(plain) ? { minor: BigInt(plain) } : { fault: 'not_an_amount' };
 }
 
 /**
- * Returns the decimal mark of one amount if the column does not show it. In a currency without decimals, a mark before
- * three digits separates thousands.
+ * Returns the decimal mark of one amount, for a column whose amounts do not show it. In a currency without decimals, a
+ * point or comma before three digits separates thousands. Returns undefined if the mark stays unknown.
  */
 function guessDecimalMark(digits: string, currency: string, isFirst: boolean): DecimalMark | undefined {
   const [, only] = /^\d{1,3}([.,])\d{3}$/.exec(digits) ?? [];
@@ -64,7 +71,10 @@ interface BareAmount {
   marks: string[];
 }
 
-/** Strips the currency, spaces and signs. Returns null if anything but digits and marks remains. */
+/**
+ * Removes the currency, spaces and signs from an amount. Returns null if anything but digits, points and commas
+ * remains.
+ */
 function stripAmount(text: string): BareAmount | null {
   const tight = text.replaceAll(/[\s\u00a0\u202f'’]/g, '').replaceAll('\u2212', '-');
   const [, open, before, mark, inner = '', markBehind, after, close] =
@@ -78,7 +88,7 @@ function stripAmount(text: string): BareAmount | null {
   return { digits: inner.replace('-', ''), isNegative: signs === 1 || isBracketed, marks };
 }
 
-/** Returns the decimal mark if this amount alone shows it, otherwise null. */
+/** Returns the decimal mark if it is clear from this amount alone; otherwise null. */
 function findDecimalMark(digits: string): DecimalMark | null {
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
   if (last < 0) return null;
@@ -89,7 +99,10 @@ function findDecimalMark(digits: string): DecimalMark | null {
   return digits.length - last - 1 === 3 ? null : mark;
 }
 
-/** Returns a plain decimal without thousands separators, or null if the digits are grouped incorrectly. */
+/**
+ * Returns a plain decimal with a point and without thousands separators. Returns null if the digits are grouped
+ * incorrectly, or if the amount has a point or comma and `mark` is undefined.
+ */
 function toPlainDecimal(digits: string, mark: DecimalMark | undefined): string | null {
   if (/^\d+$/.test(digits)) return digits;
   if (mark === undefined) return null;
@@ -101,8 +114,8 @@ function toPlainDecimal(digits: string, mark: DecimalMark | undefined): string |
 }
 
 /**
- * Reports whether the amount has one point that must be the decimal mark. A point before exactly three digits is
- * ambiguous.
+ * Reports whether the amount contains one point, and this must be the decimal mark. A point before exactly three digits
+ * could also separate thousands.
  */
 function isPlain(digits: string): boolean {
   return /^\d+\.\d+$/.test(digits) && findDecimalMark(digits) === 'point';

@@ -1,11 +1,15 @@
-/** One side's figures for a tenant. Null if the side does not report that figure. */
+/**
+ * The figures of a tenant in one source: the ledger, the service or the invoice. A figure is null if the source does
+ * not report it.
+ */
 export interface SideFigures {
   credits: bigint | null;
   amountMinor: bigint | null;
 }
 
 /**
- * `matched`: all sides agree. `missing`: used, but not invoiced. `extra`: invoiced, but not in the ledger. `different`:
+ * The result for a tenant. `matched`: the ledger, the service and the invoice agree. `missing`: the ledger has usage or
+ * charges, but no invoice has the tenant. `extra`: the tenant is on an invoice, but not in the ledger. `different`: the
  * figures differ by more than the tolerance.
  */
 export type ReconcileStatus = 'matched' | 'missing' | 'extra' | 'different';
@@ -28,7 +32,9 @@ export interface ReconcileInput {
   toleranceMinor: bigint;
 }
 
-/** Compares service, ledger and invoice for each tenant, sorted by tenant id. */
+/**
+ * Compares the figures of the service, the ledger and the invoice for each tenant. The result is sorted by tenant id.
+ */
 export function reconcile({ ledger, service, invoice, toleranceMinor }: ReconcileInput): ReconciledTenant[] {
   const ids = new Set([...ledger.keys(), ...(service?.keys() ?? []), ...invoice.keys()]);
   return [...ids].sort().map((tenantId) => {
@@ -49,7 +55,7 @@ function compareSides(
   toleranceMinor: bigint,
 ): ReconcileStatus {
   if (ledger === null) return invoice === null ? 'different' : 'extra';
-  // A tenant without usage or charges need not be on an invoice.
+  // A tenant without usage and charges does not have to be on an invoice.
   const isBillable = (ledger.credits ?? 0n) !== 0n || (ledger.amountMinor ?? 0n) !== 0n;
   if (invoice === null && isBillable) return 'missing';
   if (hasService && (service?.credits ?? 0n) !== (ledger.credits ?? 0n)) return 'different';
@@ -60,24 +66,24 @@ function compareSides(
 }
 
 /**
- * The causes of a difference. `late_usage`: one side was read before the other. `correction`: the invoice leaves out
- * corrections of earlier periods. `manual`: it leaves out manual lines. `rounding`: at most one minor unit per line.
- * `other_card`: the same credits at other prices. `other_currency`: an invoice line has the symbol or code of another
- * currency.
+ * The causes of a difference. `late_usage`: usage changed between the readings, so one source has older figures.
+ * `correction`: the invoice leaves out corrections of earlier periods. `manual`: the invoice leaves out manual lines.
+ * `rounding`: the amounts differ by at most one minor unit per line. `other_card`: the credits are equal, but the
+ * prices differ. `other_currency`: an invoice line has the symbol or code of another currency.
  */
 export const CAUSES = ['late_usage', 'correction', 'manual', 'rounding', 'other_card', 'other_currency'] as const;
 export type Cause = (typeof CAUSES)[number];
 
 export interface DifferenceContext {
-  /** The number of the tenant's lines in the currency. */
+  /** The number of lines that the tenant's charge has in the compared currency. */
   lines: number;
   correctedMinor: bigint;
   manualMinor: bigint;
-  /** Earlier readings of the same period with their prices. */
+  /** The tenant's figures in earlier readings of the same period, with the amounts that these cost. */
   earlier: readonly SideFigures[];
 }
 
-/** Returns the cause of a difference, or null if no cause explains the figures. */
+/** Returns the cause of a difference between the sources; null if no known cause explains the figures. */
 export function findCause(
   { ledger, service, invoice }: { ledger: SideFigures; service: SideFigures | null; invoice: SideFigures | null },
   { lines, correctedMinor, manualMinor, earlier }: DifferenceContext,

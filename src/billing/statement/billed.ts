@@ -5,61 +5,76 @@ import type { ChargeLineKind } from '../rates/charge.ts';
 /** One line of a tenant's bill for a period, as stored in the ledger. */
 export interface BilledLine {
   /**
-   * `correction`: the change of a closed period, charge(after) - charge(before) by that period's card. `manual`: a
-   * manual line.
+   * The kind of the line. `correction`: a change of a closed period; its amount is the charge after the change minus
+   * the charge before, by the card of that period. `manual`: a line that a person entered.
    */
   kind: ChargeLineKind | 'correction' | 'manual';
   tier: number | null;
-  /** Credits in the tier, or added by a correction. Null for a discount, a minimum or a manual line. */
+  /**
+   * The credits in the tier, or the credits that a correction adds. Null for requests, a discount, a minimum or a
+   * manual line.
+   */
   credits: bigint | null;
   unitCredits: bigint | null;
   unitPrice: string | null;
-  /** The priced requests. Null on every line except the `requests` line. */
+  /** The number of priced requests. Null on every line whose kind is not `requests`. */
   requests: bigint | null;
-  /** The price. Null for a correction that cannot be priced. */
+  /** The amount of the line in minor units. Null for a correction that cannot be priced. */
   amountMinor: bigint | null;
-  /** The currency code. Null, as is the rate card, if no card prices the correction. */
+  /** The currency code. Both `currency` and `rateCard` are null for a correction that no card prices. */
   currency: string | null;
   rateCard: string | null;
   /** The closed period that a correction changes. Null for all other lines. */
   correctsPeriod: Period | null;
-  /** The entry that caused a correction. Null for all other lines, and if a reopen reversed corrections. */
+  /**
+   * The ledger entry that caused a correction. Null for all other lines, and for a line that reverses corrections
+   * because a period was reopened.
+   */
   entryId: bigint | null;
   /** The reason of a manual line or of a manual correction. Null for all other lines. */
   reason: string | null;
-  /** The card's discount on its usage lines. It is not part of a leaf, so lines decoded from a leaf lack it. */
+  /**
+   * The card's discount on usage in percent. It is absent from lines that were decoded from a leaf of the close,
+   * because a leaf does not contain it.
+   */
   discountPercent?: string | null;
 }
 
-/** Reports whether a line prices the period's own credits. */
+/**
+ * Reports whether a line belongs to the charge for the period's own usage: it is neither a correction nor a manual
+ * line.
+ */
 export function isPeriodCharge({ kind }: Pick<BilledLine, 'kind'>): boolean {
   return kind !== 'correction' && kind !== 'manual';
 }
 
-/** A tenant's usage and bill in one period. Without a rate card there are no lines. */
+/** A tenant's usage and bill in one period. `lines` has no charge lines if no rate card prices the tenant. */
 export interface BilledTenant {
   tenantId: string;
   displayName: string | null;
   externalRef: string | null;
-  /** The credits of the period itself. Corrections have theirs in their lines. */
+  /** The credits used in the period, without the credits of corrections, which are in the lines of the corrections. */
   creditsUsed: bigint;
   requestCount: bigint;
   lines: readonly BilledLine[];
-  /** The statement number that the close assigned. Absent if the close assigns none. */
+  /** The statement number that the close assigned; absent if the close assigned none. */
   statementNumber?: string;
-  /** A JSON object of texts. It is not part of a leaf, so tenants decoded from a leaf lack it. */
+  /**
+   * The tenant's labels: a JSON object whose values are text. Absent from tenants that were decoded from a leaf of the
+   * close, because a leaf does not contain them.
+   */
   labels?: string | null;
 }
 
-/** A workspace's period, its state and the time of its figures. */
+/** A period of a workspace, with its state and the time and source of its figures. */
 export interface BilledPeriod {
   workspaceId: string;
   workspaceName: string;
   period: Period;
   state: 'open' | 'settling' | 'closed';
-  /** The time of the close, or of the latest run that covered the period. */
+  /** The time of the close; if the period is not closed, the time of the latest run that covered it. */
   asOf: string | null;
-  /** The head digest of the close, or of the latest run. */
+  /** The digest of the chain's head after the close; if the period is not closed, after the latest run. */
   headDigest: string | null;
 }
 
@@ -71,7 +86,7 @@ export interface Money {
 export class MoneySums {
   readonly #byCurrency = new Map<string, bigint>();
 
-  /** Adds an amount. A line without a price is in no sum. */
+  /** Adds an amount to the sum of its currency. A line without a price is ignored. */
   add({ currency, amountMinor }: { currency: string | null; amountMinor: bigint | null }): void {
     if (currency === null || amountMinor === null) return;
     this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);

@@ -2,37 +2,49 @@ import { formatMinor } from '../../core/money.ts';
 import { type BilledLine, type BilledTenant, billedTotals, type Money, MoneySums } from './billed.ts';
 import type { PeriodLeaf } from './leaf.ts';
 
-/** The version of the document's format. A changed format gets a new name. */
+/** The name and version of the document's format. If the format changes, it gets a new name. */
 export const STATEMENT_FORMAT = 'usage_ledger.statement.v1';
 
-/** A leaf of the tree that the close committed to, and its path to the root: hashes in hex, lowest first. */
+/**
+ * A leaf of the tree that the close committed to, and the path from the leaf to the root: the sibling hashes in hex,
+ * lowest level first.
+ */
 export interface LeafProof {
-  /** One bit per hash of the path, lowest first: 1 where the leaf's side is the right one. */
+  /**
+   * One bit for each hash of the path, lowest bit first. The bit is 1 if the hash of the path is the left one of the
+   * pair.
+   */
   index: number;
   leaf: string;
   path: readonly string[];
 }
 
-/** The proof of a closed period's statement. */
+/** The proof that a statement is part of a close. */
 export interface CloseProof {
-  /** The line of the close in the chain. Its digest is the SHA-256 of the line and a line feed. */
+  /** The text line of the close in the chain. `closeDigest` is the SHA-256 of this line followed by a line feed. */
   closeLine: string;
   closeDigest: string;
   root: string;
-  /** Facts for the biller only. Null in a statement for a tenant. */
+  /** Facts that only the biller may see. Null in a statement that is made for a tenant. */
   internal: InternalProof | null;
 }
 
-/** Facts about the whole period that tenants do not see: who closed it, its sums, the number of tenants and its run. */
+/**
+ * Facts about the whole period that tenants must not see: who closed the period, its sums, the number of tenants, and
+ * the run behind the figures.
+ */
 interface InternalProof {
-  /** The text that the close line commits to, as SHA-256 of the nonce (in hex here) and this text. */
+  /**
+   * The text of these facts. The close line contains the SHA-256 of `nonce` followed by this text. `nonce` is in hex
+   * here; its bytes are hashed.
+   */
   line: string;
   nonce: string;
   leaves: number;
   period: LeafProof;
 }
 
-/** The expected end of an open period at its current rate of use. */
+/** The expected figures at the end of an open period if usage continues at the current rate. */
 export interface Projection {
   credits: bigint;
   money: readonly Money[];
@@ -44,11 +56,11 @@ export interface StatementTenant {
   projection: Projection | null;
 }
 
-/** The biller, as printed at the head and foot of statements. */
+/** The biller's details, which are printed at the head and foot of statements. */
 export interface Letterhead {
   name: string;
   address: readonly string[];
-  /** A `data:` URL. */
+  /** The logo as a `data:` URL; null for none. */
   logo: string | null;
   footer: string | null;
   language: 'en' | 'de';
@@ -59,11 +71,17 @@ interface DocumentHead {
   state: 'open' | 'settling' | 'closed';
   asOf: string | null;
   headDigest: string | null;
-  /** The number of tenants in the whole period, also if the statement lists one. Null in a statement for a tenant. */
+  /**
+   * The number of tenants in the whole period, even if the statement lists only one of them. Null in a statement that
+   * is made for a tenant.
+   */
   tenantsInPeriod: number | null;
-  /** Evidence of the close. Null if the period is not closed, or if the ledger has no commitment of the close. */
+  /**
+   * The proof that the statement is part of the close. Null if the period is not closed, or if the close did not commit
+   * to a tree.
+   */
   proof: CloseProof | null;
-  /** The biller at the time of the close. Null or absent if the close has no letterhead. */
+  /** The biller's details at the time of the close; null or absent if the close has no letterhead. */
   letterhead?: Letterhead | null;
 }
 
@@ -72,7 +90,8 @@ export interface StatementInput extends DocumentHead {
 }
 
 /**
- * Builds the statement as one JSON document. It depends on the input only, so a closed period's document never changes.
+ * Builds the JSON document of a statement. The document depends only on the input, so the document of a closed period
+ * never changes.
  */
 export function statementDocument(input: StatementInput) {
   const sums = new StatementSums();
@@ -84,7 +103,10 @@ export function statementDocument(input: StatementInput) {
 export type StatementDocument = ReturnType<typeof statementDocument>;
 export type DocumentTenant = StatementDocument['tenants'][number];
 
-/** The sums of a statement and of its tenants' projections. `projectedCredits` is null without projections. */
+/**
+ * The sums over the tenants of a statement, and the sums of their projections. `projectedCredits` is null if no tenant
+ * has a projection.
+ */
 export class StatementSums {
   creditsUsed = 0n;
   projectedCredits: bigint | null = null;
@@ -101,8 +123,8 @@ export class StatementSums {
 }
 
 /**
- * Returns the statement that its tenant may receive, without facts about other tenants, their number or the person who
- * closed. The statement must list that tenant only.
+ * Returns the statement in the form that the tenant may receive: without facts about other tenants, the number of
+ * tenants, or the person who closed the period. The given statement must list only this tenant.
  */
 export function statementForTenant(statement: StatementDocument): StatementDocument {
   const { proof } = statement;
@@ -115,7 +137,10 @@ export function statementForTenant(statement: StatementDocument): StatementDocum
   };
 }
 
-/** Extracts one tenant's statement from the parts of a document that lists several. */
+/**
+ * Builds one tenant's statement from parts of a document that lists several tenants. `begin` and `end` are the parts
+ * before and after the tenants.
+ */
 export function statementOfTenant(
   begin: ReturnType<typeof documentFrame>['begin'],
   tenant: DocumentTenant,
@@ -128,7 +153,7 @@ export function statementOfTenant(
   return statementForTenant({ ...projected, tenants: [tenant], ...end });
 }
 
-/** Builds the parts of the document before and after the tenants. */
+/** Builds the members of a document that come before (`begin`) and after (`end`) the list of tenants. */
 export function documentFrame(head: DocumentHead, sums: StatementSums) {
   const { header, proof } = head;
   return {

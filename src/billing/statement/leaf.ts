@@ -1,6 +1,6 @@
 import type { BilledLine, BilledTenant } from './billed.ts';
 
-/** The verified run behind a period's figures. */
+/** The verified run that read a period's figures. */
 export interface Certificate {
   runId: string;
   finishedAt: string;
@@ -11,7 +11,7 @@ export interface Certificate {
 export interface PeriodLeaf {
   workspaceId: string;
   period: string;
-  /** The run behind the figures. Null if no run has covered the period. */
+  /** The run that read the figures; null if no run has covered the period. */
   certificate: Certificate | null;
 }
 
@@ -19,8 +19,8 @@ const PERIOD_TAG = 'usage_ledger.period.v1';
 const TENANT_TAG = 'usage_ledger.tenant.v1';
 
 /**
- * Encodes the content of a period's leaf with its tag and salt. Compact JSON; numbers are text so that no reader rounds
- * them.
+ * Encodes the content of a period's leaf: a compact JSON array that begins with a tag and the salt. Numbers are written
+ * as text, so that no JSON reader rounds them.
  */
 export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, salt: string): string {
   const run =
@@ -31,8 +31,8 @@ export function encodePeriod({ workspaceId, period, certificate }: PeriodLeaf, s
 }
 
 /**
- * Encodes the content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`, each line
- * an array, then the statement number if there is one.
+ * Encodes the content of a tenant's leaf: `[tag, salt, tenant, name, reference, credits, requests, lines]`. Each of the
+ * lines is an array. If there is a statement number, it comes after the lines.
  */
 export function encodeTenant(tenant: BilledTenant, salt: string): string {
   return JSON.stringify([
@@ -89,7 +89,7 @@ export function decodeTenant(content: string): BilledTenant | null {
     };
     return encodeTenant(tenant, String(salt)) === content ? tenant : null;
   } catch {
-    // BigInt throws on text that is not a number: the content is not a valid leaf.
+    // BigInt throws if a text is not a number. Then the content is not a valid leaf.
     return null;
   }
 }
