@@ -3,20 +3,20 @@ import { decodeText } from './decode-text.ts';
 import type { InputFile } from './input-file.ts';
 import { DamagedArchive, ZipArchive } from './zip-archive.ts';
 
-/** The type of a file, determined by its content and not by its name. */
+/** The type of a file, which is determined by the content of the file and not by its name. */
 export type FileKind = 'text' | 'json' | 'workbook' | 'png' | 'jpeg' | 'svg' | 'other';
 
 export interface FileContent {
   kind: FileKind;
-  /** With its article, to follow "is": `an Excel workbook`. */
+  /** The type in words that follow "is" in an error, such as `an Excel workbook`. */
   description: string;
-  /** The text of a file that is text of any kind, without its byte-order mark; else null. */
+  /** The text of the file, without the byte-order mark; null if the file is not text. */
   text: string | null;
-  /** The parts of a workbook; else null. */
+  /** The archive with the parts of a workbook; null for any other file. */
   archive: ZipArchive | null;
 }
 
-/** Signatures of file types in hexadecimal, with their descriptions. */
+/** The first bytes of file types in hexadecimal, and the description of each type. */
 const SIGNATURES: readonly [start: string, description: string, kind?: FileKind][] = [
   ['255044462d', 'a PDF document'],
   ['89504e470d0a', 'a PNG image', 'png'],
@@ -39,7 +39,8 @@ const OLE2_START = 'd0cf11e0a1b11ae1';
 const SIGNATURE_BYTES = 16;
 
 /**
- * Identifies a file. Text that is not HTML, JSON or XML counts as a text table; its header decides whether it is one.
+ * Identifies the type of a file by its content. Text that is not HTML, JSON or XML gets the kind `text`. Whether it is
+ * a table is decided later, by its header.
  */
 export function identify(bytes: Buffer): FileContent {
   const start = bytes.toString('hex', 0, SIGNATURE_BYTES);
@@ -52,7 +53,7 @@ export function identify(bytes: Buffer): FileContent {
   return text === null ? other('not a text file: it has bytes that no text has') : identifyText(text);
 }
 
-/** Returns the content if it is one of these kinds; otherwise throws UsageError with the remedy. */
+/** Returns the content of a file if it is of one of the given kinds. Otherwise throws UsageError with the remedy. */
 export function requireKind({ name, bytes }: InputFile, kinds: readonly FileKind[], remedy: string): FileContent {
   const content = identify(bytes);
   if (kinds.includes(content.kind)) return content;
@@ -81,7 +82,7 @@ function identifyText(text: string): FileContent {
   return { kind: 'text', description: 'a text file', text, archive: null };
 }
 
-/** Also for several documents, one a line. */
+/** Reports whether the text is JSON: one document, or several documents with one on each line. */
 function isJson(text: string): boolean {
   const [firstLine = ''] = text.trimStart().split(/\r?\n/, 1);
   return [text, firstLine].some((candidate) => {
@@ -108,7 +109,10 @@ function identifyZip(bytes: Buffer): FileContent {
   return other(describeArchive(archive));
 }
 
-/** Some writers keep the workbook elsewhere than in `xl/workbook.xml`. */
+/**
+ * Reports whether the archive is a workbook whose main part is not `xl/workbook.xml`. Some programs write such
+ * workbooks.
+ */
 function isSpreadsheetPackage(archive: ZipArchive): boolean {
   return archive.has('_rels/.rels') && archive.names.some((name) => /worksheets\/[^/]+\.xml$/.test(name));
 }
@@ -122,7 +126,7 @@ function describeArchive(archive: ZipArchive): string {
   return first === undefined ? 'an empty ZIP archive' : `a ZIP archive (with ${JSON.stringify(first)} in it)`;
 }
 
-/** Streams of such a file are named in UTF-16. */
+/** Describes a file in the old Office format by the names of its streams, which are in UTF-16. */
 function describeOle2(bytes: Buffer): string {
   const hasStream = (name: string): boolean => bytes.includes(Buffer.from(name, 'utf16le'));
   if (hasStream('EncryptedPackage')) return 'an Excel workbook with a password';

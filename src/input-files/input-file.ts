@@ -2,22 +2,24 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } f
 import { UsageError } from '../core/errors.ts';
 import { counted, readFaultText } from '../core/text/words.ts';
 
-/** A file that a person handed in: from a path, or from an upload. */
+/** A file that a person named by its path or uploaded. */
 export interface InputFile {
-  /** The file's name in errors. */
+  /** The name of the file that errors show. */
   name: string;
   bytes: Buffer;
 }
 
 export const MIB = 1024 * 1024;
-/** A month of a million invoice lines is about 100 MiB. */
+/** The maximum size of a file. A month with a million invoice lines takes about 100 MiB. */
 const MAX_FILE_BYTES = 256 * MIB;
-/** Without it, opening a named pipe waits for a writer that may never come. */
+/**
+ * The flags for opening a file. Without O_NONBLOCK, opening a named pipe would wait for a writer that may never come.
+ */
 const OPEN_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Reads a file that a person named. Throws UsageError for a file that is missing, not a regular file, too large or still
- * being written. `read` stands in for the file system in tests.
+ * Reads a file that a person named. Throws UsageError if the file is missing, is not a regular file, is too large, or
+ * changes while it is read. Tests pass `read` to replace the reading from disk.
  */
 export function readInputFile(path: string, name = path, read: (fd: number) => Buffer = readFileSync): InputFile {
   let fd: number;

@@ -3,16 +3,17 @@ import { UsageError } from '../core/errors.ts';
 import { countMatches, MAX_TITLE_ROWS, type Places, type Table, TableBuilder, type TableRequest } from './table.ts';
 
 const DELIMITERS = [',', ';', '\t'] as const;
-/** A header is looked for in this many characters from the beginning of a line. */
+/** The header must end within this many characters from the beginning of its line. */
 const MAX_HEADER_CHARACTERS = 65_536;
-/** Excel reads the delimiter from this first line. */
+/** Matches a first line such as `sep=;`. Excel reads the delimiter from such a line. */
 const DELIMITER_LINE = /^sep=(.)(?:\r\n|\n|\r|$)/i;
-/** A file can mix these: people paste rows. */
+/** The accepted line ends. One file can contain several of them, for example after people pasted rows. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
 
 /**
- * Reads a table of text. The delimiter is the one with which some line has the requested columns: a title above the
- * header may contain other delimiters. Throws UsageError with the line of the file.
+ * Reads a table from CSV text. The delimiter is the one with which some line contains the requested columns. The first
+ * line does not decide, because it may be a title that contains other delimiters. Throws UsageError with the line of
+ * the file.
  */
 export function readCsv(file: string, text: string, request: TableRequest): Table {
   const places: Places = {
@@ -30,11 +31,11 @@ export function readCsv(file: string, text: string, request: TableRequest): Tabl
 }
 
 interface FoundHeader {
-  /** Index of the header's first character, and the line that it is in. */
+  /** The index of the header's first character in the text. `line` is the number of the header's line, from 1. */
   start: number;
   line: number;
   delimiter: string;
-  /** The lines that are not headers, for the error about a missing header. */
+  /** If no header was found: the lines that were examined, for the error about the missing header. Otherwise empty. */
   titles: { line: number; cells: string[] }[];
 }
 
@@ -75,7 +76,10 @@ function endOfLine(text: string, from: number): number {
   return found.exec(text)?.index ?? text.length;
 }
 
-/** Returns null for unclosed or misplaced quotes: then the line is not a header. */
+/**
+ * Returns the cells of the first record in the text. Returns null if its quotes are unclosed or misplaced: then the
+ * line is not a header.
+ */
 function firstRecord(text: string, delimiter: string): string[] | null {
   try {
     const [first = null] = parse(text, { delimiter, to: 1, relax_column_count: true, record_delimiter: LINE_ENDS });

@@ -5,13 +5,14 @@ import { readCsv } from './read-csv.ts';
 import type { Table, TableRequest } from './table.ts';
 
 export interface TableFileRequest extends TableRequest {
-  /** The sheet of a workbook; by default the first that is not hidden. */
+  /** The name of the sheet in a workbook; default: the first sheet that is not hidden. */
   sheet?: string | undefined;
 }
 
 /**
- * Reads the rows of a CSV file or an Excel workbook, whichever the content is. Throws UsageError for any other file, for a
- * table without these columns, and for one without a row below its header.
+ * Reads the rows of a CSV file or an Excel workbook. The content of the file decides which of the two it is. Throws
+ * UsageError for any other file, for a table without the required columns, and for a table without a row below its
+ * header.
  */
 export async function readTable({ name, bytes }: InputFile, request: TableFileRequest): Promise<Table> {
   const content = identify(bytes);

@@ -2,71 +2,80 @@ import { UsageError } from '../core/errors.ts';
 import { nearest } from '../core/text/closest.ts';
 import { inertText } from '../core/text/inert-text.ts';
 
-/** A cell of a workbook, beyond its text. */
+/** A cell of a workbook. */
 export interface WorkbookCell {
-  /** A number as a plain decimal with a point; a date or time in ISO form. */
+  /** The value of the cell as text. A number is a plain decimal with a point; a date or time is in ISO form. */
   text: string;
   isNumber: boolean;
-  /** Why the cell has no value that can be used; null: it has one. */
+  /** Why the value of the cell cannot be used; null if it can be used. */
   fault: CellFault | null;
 }
 
 export interface CellFault {
-  /** To follow the place: `has the error #REF!`. */
+  /** The problem in words that follow the cell's address in an error: `the cell has the error #REF!`. */
   problem: string;
   hint: string;
 }
 
 export interface SourceRow {
-  /** Line in a text file (the last one of the record), row in a sheet; from 1. */
+  /**
+   * The number of the line in a text file, or of the row in a sheet, from 1. For a record of several lines, this is the
+   * last line.
+   */
   line: number;
-  /** Cells by their column, from 0; empty ones may be missing. */
+  /** The cells by the index of their column, from 0. Empty cells may be missing. */
   cells: ReadonlyMap<number, WorkbookCell> | readonly string[];
 }
 
 export interface TableRequest {
-  /** Columns that the file must have. */
+  /** The names of the columns that the file must have. */
   required: readonly string[];
-  /** Columns that it may have. */
+  /** The names of further columns that are read if the file has them. */
   optional?: readonly string[];
-  /** True to keep all other columns, under their names in the file. */
+  /** True to read all other columns of the file, too, under their names in the file. */
   keepsOthers?: boolean;
 }
 
 export interface TableRow {
-  /** As in SourceRow. */
+  /** The number of the line or row, as in SourceRow. */
   line: number;
-  /** Texts by column, under the names that the request has; empty where the row has no such cell. */
+  /** The text of each column, by the column's name in the request; an empty text if the row has no such cell. */
   record: Readonly<Record<string, string>>;
-  /** Columns with a number cell of a workbook: the text is a plain decimal, in any other format of the sheet. */
+  /**
+   * The names of the columns in which this row has a number cell of a workbook. The text of such a cell is a plain
+   * decimal, whatever number format the sheet shows.
+   */
   numbers: ReadonlySet<string>;
 }
 
 export interface Table {
   rows: TableRow[];
-  /** Formats the place of a cell for an error: `inv.csv, line 3, column net` or `inv.xlsx, cell B3 (column net)`. */
+  /** Formats the address of a cell for an error: `inv.csv, line 3, column net` or `inv.xlsx, cell B3 (column net)`. */
   place(row: TableRow, column: string): string;
 }
 
-/** How a kind of file names its places. */
+/** The names of rows and cells in errors, which differ between text files and workbooks. */
 export interface Places {
   file: string;
-  /** `line 3` or `row 3`. */
+  /** Formats the address of a row: `line 3` or `row 3`. */
   row(line: number): string;
   cell(line: number, columnIndex: number, column: string): string;
   /**
-   * True if cells beyond the header are a fault: in text they come from an unquoted delimiter, in a sheet they are
-   * notes.
+   * True if a row with more cells than the header is an error. In a text file, such cells come from a delimiter that is
+   * not in quotes; in a sheet, they are notes that can be ignored.
    */
   refusesSurplus: boolean;
-  /** A further remedy for a missing column; null for none. */
+  /** A further remedy to show if a column is missing; null for none. */
   missingColumnHint: string | null;
 }
 
-/** Titles above the header have at most this many rows. */
+/** The header is searched for in this many rows from the beginning of the table; titles may be above the header. */
 export const MAX_TITLE_ROWS = 100;
 
-/** Normalizes a column name for comparison: without the asterisk of templates, without case, with single spaces. */
+/**
+ * Normalizes a column name for comparison: in lower case, with single spaces, and without the asterisk that templates
+ * put before a name.
+ */
 export function foldName(name: string): string {
   const plain = name.normalize('NFKC').replace(/[\s\ufeff]+/g, ' ');
   return plain
@@ -75,15 +84,16 @@ export function foldName(name: string): string {
     .toLowerCase();
 }
 
-/** How many of these columns the cells of a row name. */
+/** Returns the number of the given columns whose names are in the cells of a row. */
 export function countMatches(cells: readonly string[], columns: readonly string[]): number {
   const names = new Set(cells.map(foldName));
   return columns.filter((column) => names.has(foldName(column))).length;
 }
 
 /**
- * Makes a table of rows that come in their order: finds the header by its column names, skips rows that are empty or repeat
- * the header, and fills up short ones. `finish` throws UsageError for a file without a header or without a row below it.
+ * Builds a table from rows, which must be added in the order of the file. Finds the header by its column names, and
+ * skips rows that are empty or repeat the header. A row with too few cells gets empty texts for the missing cells.
+ * `finish` throws UsageError for a file without a header or without a row below the header.
  */
 export class TableBuilder {
   readonly #places: Places;
@@ -185,11 +195,14 @@ const MAX_SHOWN_HEADERS = 12;
 interface Header {
   line: number;
   cells: string[];
-  /** The columns that are read, by the names that rows have them under. */
+  /** The index of each column that is read, by the name that the column has in the rows of the table. */
   indexOf: ReadonlyMap<string, number>;
 }
 
-/** Throws UsageError where two columns match one name: nobody can tell which is meant. */
+/**
+ * Finds the columns to read in the header. Throws UsageError if two columns have the same name, because nobody can tell
+ * which of them is meant.
+ */
 function readHeader(
   { line, cells }: { line: number; cells: string[] },
   places: Places,
@@ -236,7 +249,7 @@ function cellText(row: SourceRow, index: number): string {
   return typeof cell === 'object' ? cell.text : (cell ?? '');
 }
 
-/** The texts up to the last cell that has one. */
+/** Returns the texts of the cells of a row, up to its last cell. */
 function cellTexts(row: SourceRow): string[] {
   if (!('get' in row.cells)) return [...row.cells];
   const width = Math.max(0, ...row.cells.keys()) + 1;

@@ -23,19 +23,19 @@ interface ZipEntry {
   headerOffset: number;
 }
 
-/** A ZIP archive that is truncated, altered or inconsistent. */
+/** The error for a ZIP archive that is truncated, altered or inconsistent. */
 export class DamagedArchive extends Error {}
 
 /**
- * Reads ZIP archives from memory. The directory at the end decides what there is, and each entry is checked against its
- * length and checksum: a flipped bit in a workbook must not become another amount. Entries are found without regard to
- * case, as in Office files.
+ * Reads the entries of a ZIP archive in memory. The directory at the end of the archive decides which entries exist.
+ * Each entry that is read is checked against its length and checksum, because a flipped bit in a workbook must not
+ * change an amount. Upper and lower case are equal in the names of entries, as in Office files.
  */
 export class ZipArchive {
   readonly #bytes: Buffer;
   readonly #entries: ReadonlyMap<string, ZipEntry>;
 
-  /** Throws DamagedArchive when there is no complete directory. */
+  /** Throws DamagedArchive if the archive has no complete directory. */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
     try {
@@ -45,7 +45,7 @@ export class ZipArchive {
     }
   }
 
-  /** Names in lower case, in the order of the directory. */
+  /** The names of all entries in lower case, in the order of the directory. */
   get names(): string[] {
     return [...this.#entries.keys()];
   }
@@ -54,12 +54,15 @@ export class ZipArchive {
     return this.#entries.has(name.toLowerCase());
   }
 
-  /** Bytes of the entry when unpacked, as the directory announces them; 0 for an entry that is missing. */
+  /** Returns the unpacked size of an entry in bytes, as stated in the directory; 0 if there is no such entry. */
   sizeOf(name: string): number {
     return this.#entries.get(name.toLowerCase())?.unpackedBytes ?? 0;
   }
 
-  /** Unpacks one entry, never beyond its announced size. Throws DamagedArchive if it is missing or does not match. */
+  /**
+   * Returns the unpacked bytes of an entry. Never unpacks more bytes than the directory states. Throws DamagedArchive
+   * if the entry is missing or encrypted, or if its length or checksum is wrong.
+   */
   read(name: string): Buffer {
     const entry = this.#entries.get(name.toLowerCase());
     if (entry === undefined || entry.isEncrypted) throw new DamagedArchive();
@@ -67,7 +70,7 @@ export class ZipArchive {
       const bytes = unpack(this.#packed(entry), entry);
       if (bytes.length === entry.unpackedBytes && crc32(bytes) === entry.crc) return bytes;
     } catch {
-      // zlib refuses damaged streams with errors of many codes, and those longer than announced.
+      // zlib throws errors with many different codes if the data is damaged or is longer than the directory states.
     }
     throw new DamagedArchive();
   }
@@ -129,7 +132,10 @@ function findDirectory(bytes: Buffer): { count: number; offset: number } {
   throw new DamagedArchive();
 }
 
-/** Each size or offset that does not fit 32 bits is in the extra field of ZIP64, in this order. */
+/**
+ * Returns the sizes and the offset of an entry. Each of them that does not fit into 32 bits is stored in the entry's
+ * ZIP64 extra field, in the order of `values`.
+ */
 function withZip64(extra: Buffer, values: readonly number[]): number[] {
   let at = 0;
   while (at + 4 <= extra.length && extra.readUInt16LE(at) !== ZIP64_FIELD) at += 4 + extra.readUInt16LE(at + 2);

@@ -12,13 +12,13 @@ export interface ResolvedAddress {
 export type Resolve = (host: string) => Promise<ResolvedAddress[]>;
 
 export interface OutboundPolicy {
-  /** False allows public addresses only. */
+  /** True to allow all addresses; false to allow only public addresses. */
   allowPrivate: boolean;
-  /** Default: the system's resolver. */
+  /** Resolves host names; default: the resolver of the system. */
   resolve?: Resolve | undefined;
 }
 
-/** An address that is not public, of a receiver without `allow_private`. */
+/** The error for a receiver whose address is not public although its configuration does not set `allow_private`. */
 export class AddressRefusedError extends OutboundError {
   constructor(host: string, address: string, kind: string) {
     const subject =
@@ -31,8 +31,9 @@ export class AddressRefusedError extends OutboundError {
 }
 
 /**
- * Returns the addresses of a host that may be connected to. A host that is an address itself is judged without the
- * resolver. Throws AddressRefusedError if none of its addresses is allowed, and the errors of the resolver.
+ * Returns the addresses of a host to which the policy allows connections. If the host is an IP address itself, the
+ * resolver is not called. Throws AddressRefusedError if the policy allows none of the host's addresses, and throws the
+ * errors of the resolver.
  */
 export async function allowedAddresses(host: string, policy: OutboundPolicy): Promise<ResolvedAddress[]> {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
@@ -48,7 +49,10 @@ export async function allowedAddresses(host: string, policy: OutboundPolicy): Pr
   return allowed;
 }
 
-/** Opens a TCP connection to a host that the policy allows. Throws AddressRefusedError and errors of the socket. */
+/**
+ * Opens a TCP connection to a host. Throws AddressRefusedError if the policy does not allow the host, and throws the
+ * errors of the socket.
+ */
 export async function openGuardedSocket(
   { host, port }: { host: string; port: number },
   policy: OutboundPolicy,
@@ -57,13 +61,17 @@ export async function openGuardedSocket(
   const fault = refusedLiteral(host, policy);
   if (fault !== null) throw fault;
   const socket = connect({ host, port, lookup: guardedLookup(policy), signal });
-  // Between two users of the socket nobody listens, and an error without a listener ends the process.
+  // An error event without a listener would end the process. While the socket passes from one user to the next, it has
+  // no other listener.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   return socket;
 }
 
-/** Returns the error for a host that is a refused address itself; null for names and allowed addresses. */
+/**
+ * Returns the error for a host that is an IP address and not allowed. Returns null for a host name and for an allowed
+ * address.
+ */
 export function refusedLiteral(host: string, { allowPrivate }: OutboundPolicy): AddressRefusedError | null {
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   if (allowPrivate || isIP(bare) === 0) return null;
@@ -72,8 +80,8 @@ export function refusedLiteral(host: string, { allowPrivate }: OutboundPolicy): 
 }
 
 /**
- * Returns a lookup that resolves names under the policy. The socket connects to the addresses that were judged: a name
- * that resolves to another address a moment later gains nothing.
+ * Returns a lookup function for sockets that returns only addresses that the policy allows. The socket connects to
+ * exactly these addresses, so a name that resolves to a different address a moment later cannot evade the policy.
  */
 export function guardedLookup(policy: OutboundPolicy): LookupFunction {
   return (host, options, callback) => {

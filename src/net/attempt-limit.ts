@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts';
 
 /**
- * Returns a signal that aborts after the timeout or with the caller's signal, whichever is first. `release` removes the
- * timer and the listener.
+ * Returns a signal that aborts after the timeout, or earlier if the caller's signal `outer` aborts. Call `release` at
+ * the end: it removes the timer and the listener.
  */
 export function attemptLimit(
   clock: Clock,

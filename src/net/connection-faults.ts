@@ -1,8 +1,10 @@
-/** A failed connection in words. */
+/** The description of a failed connection. */
 interface ConnectionFault {
-  /** The problem with its code, such as `connection refused (ECONNREFUSED)`; the code alone if it has no words. */
+  /**
+   * The problem and the error code, such as `connection refused (ECONNREFUSED)`; only the code if it is unknown here.
+   */
   text: string;
-  /** The remedy as an imperative; undefined if the problem may pass by itself. */
+  /** What to do about the problem, as an imperative; undefined if the problem may pass by itself. */
   remedy: string | undefined;
   /** True if it is certain that the server did not get the request. */
   neverSent: boolean;
@@ -27,7 +29,10 @@ const NO_ROUTE: FaultRow = {
   neverSent: true,
 };
 
-/** Problems and remedies by the code of undici, Node, OpenSSL or nodemailer. Alerts, `status` and `doctor` show them. */
+/**
+ * The problems and remedies for error codes of undici, Node, OpenSSL and nodemailer. Alerts, `status` and `doctor` show
+ * these texts.
+ */
 const FAULT_BY_CODE: Readonly<Record<string, FaultRow>> = {
   ECONNREFUSED: {
     problem: 'connection refused',
@@ -40,7 +45,7 @@ const FAULT_BY_CODE: Readonly<Record<string, FaultRow>> = {
   EAI_AGAIN: { problem: 'the name server does not respond', neverSent: true },
   EHOSTUNREACH: NO_ROUTE,
   ENETUNREACH: NO_ROUTE,
-  // Raised for an established connection, too, so the server may have the request.
+  // This code is also used for an established connection, so the server may have received the request.
   ETIMEDOUT: { problem: 'connection timed out' },
   UND_ERR_CONNECT_TIMEOUT: { problem: 'connection timed out', neverSent: true },
   UND_ERR_HEADERS_TIMEOUT: { problem: 'the server did not respond in time' },
@@ -77,10 +82,16 @@ const FAULT_BY_CODE: Readonly<Record<string, FaultRow>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: { problem: 'the certificate belongs to another host', remedy: 'check the address' },
 };
 
-/** Codes of a rejected certificate. Node checks it before a request is sent. */
+/**
+ * Matches the codes that mean that the server's certificate was rejected. Node checks the certificate before it sends a
+ * request.
+ */
 const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 const CONNECT_TIMEOUTS: readonly string[] = ['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT'];
-/** Codes of undici and Node about a request that they cannot build: a defect of this program or of a setting. */
+/**
+ * Matches the codes of undici and Node for a request that cannot be built, because of a defect in this program or a
+ * wrong setting.
+ */
 const REQUEST_DEFECTS = /^(UND_ERR_INVALID_|UND_ERR_NOT_SUPPORTED|ERR_ASSERTION|ERR_INVALID_)/;
 const CLOSED_CODES: readonly string[] = ['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'];
 
@@ -95,22 +106,22 @@ export function connectionFault(code: string): ConnectionFault {
   };
 }
 
-/** Returns the code of an error of undici, Node or a library; null for an error without one. */
+/** Returns the code of an error of undici, Node or a library; null if the error has no code. */
 export function errorCode(error: unknown): string | null {
   return error instanceof Error && 'code' in error && error.code !== undefined ? String(error.code) : null;
 }
 
-/** Reports a connection that was not established in time. */
+/** Reports whether the code means that the connection was not established in time. */
 export function isConnectTimeout(code: string): boolean {
   return CONNECT_TIMEOUTS.includes(code);
 }
 
-/** Reports a request that cannot be built, whatever the state of the network. */
+/** Reports whether the code means that the request cannot be built. The network has no part in this failure. */
 export function isRequestDefect(code: string): boolean {
   return REQUEST_DEFECTS.test(code);
 }
 
-/** Reports a request through connections that this program has closed. */
+/** Reports whether the code means that this program itself closed the connections that the request was to use. */
 export function isClosedByUs(code: string): boolean {
   return CLOSED_CODES.includes(code);
 }

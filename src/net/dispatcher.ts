@@ -2,39 +2,45 @@ import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 
 import { guardedLookup, type OutboundPolicy, refusedLiteral } from './address-guard.ts';
 import { type ProxySettings, proxyAgentOptions } from './proxy.ts';
 
-/** The way from this machine to a server. */
+/** The settings for connections from this machine to a server. */
 export interface Route {
-  /** Certificates (PEM) to trust instead of the public ones. */
+  /** The certificates of the authorities to trust (PEM), instead of the public authorities. */
   ca?: string | null | undefined;
-  /** Proxy for https. It resolves names itself, so the policy judges only what connects without it. */
+  /**
+   * The proxy for https; null or absent: none. The proxy resolves host names itself, so `policy` cannot check the
+   * addresses of names that are reached through the proxy.
+   */
   proxy?: ProxySettings | null | undefined;
-  /** The addresses that may be connected to; default: all. */
+  /** The addresses to which connections are allowed; default: all. */
   policy?: OutboundPolicy | undefined;
 }
 
 export interface ConnectionLimits {
-  /** Maximum of connections to one origin; default: no limit. */
+  /** The maximum number of connections to one origin; default: no limit. */
   connections?: number | undefined;
   connectTimeoutMs?: number | undefined;
-  /** Milliseconds until the headers of the response; 0: no limit. */
+  /** The time limit in milliseconds for the headers of the response; 0 for no limit. */
   headersTimeoutMs: number;
-  /** Maximum of milliseconds between two chunks of a body; 0: no limit. */
+  /** The longest time between two chunks of a body, in milliseconds; 0 for no limit. */
   idleTimeoutMs: number;
 }
 
 /** The part of undici's `Dispatcher` that sends requests. */
 export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;
 
-/** Connections to one origin, through a proxy if one is configured. */
+/** Open connections to one origin, through a proxy if one is configured. */
 export type OriginPool = RequestDispatcher & { close(): Promise<void> };
 
-/** Opens connections to any server. */
+/** Returns a dispatcher that sends requests to any server and opens connections as needed. */
 export function openAgent(route: Route, limits: ConnectionLimits): Agent | EnvHttpProxyAgent {
   const options = connectionOptions(route, limits);
   return route.proxy ? openProxyAgent(route, options, route.proxy) : new Agent(options);
 }
 
-/** Opens connections to one origin, with one request at a time each. A request costs less than through an agent. */
+/**
+ * Returns a pool of connections to one origin. Each connection carries one request at a time. A request through a pool
+ * takes less CPU time than through an agent.
+ */
 export function openPool(origin: string, route: Route, limits: ConnectionLimits): OriginPool {
   const options = connectionOptions(route, limits);
   if (!route.proxy || !origin.startsWith('https:')) return new Pool(origin, options);
@@ -71,7 +77,7 @@ function tlsOptions({ ca }: Route): { ca?: string } {
 function guardedConnector(policy: OutboundPolicy, options: buildConnector.BuildOptions): buildConnector.connector {
   const connector = buildConnector({ ...options, lookup: guardedLookup(policy) });
   return (target, callback) => {
-    // The socket layer asks no resolver about an address, so the guard judges it here.
+    // If the host is an IP address, the socket calls no lookup function, so the address is checked here.
     const fault = refusedLiteral(target.hostname, policy);
     if (fault === null) connector(target, callback);
     else callback(fault, null);

@@ -10,13 +10,16 @@ import { parseRetryAfter } from './retry-after.ts';
 
 export interface HttpClientOptions extends Route {
   clock: Clock;
-  /** Milliseconds for one request, from requesting a connection to the last byte; default: no limit. */
+  /**
+   * The time limit in milliseconds for a whole request, from asking for a connection to the last byte; default: no
+   * limit.
+   */
   timeoutMs?: number | undefined;
-  /** Milliseconds until the headers of the response; default: no limit of its own. */
+  /** The time limit in milliseconds for the headers of the response; default: only `timeoutMs` applies. */
   headersTimeoutMs?: number | undefined;
-  /** Maximum of milliseconds between two chunks of a body; default: no limit of its own. */
+  /** The longest time between two chunks of a body, in milliseconds; default: only `timeoutMs` applies. */
   idleTimeoutMs?: number | undefined;
-  /** Sends all requests instead of the client's own connections; `close` leaves it open. */
+  /** Sends all requests, in place of connections that the client opens itself. `close` does not close it. */
   dispatcher?: Dispatcher | undefined;
 }
 
@@ -26,7 +29,10 @@ export interface HttpRequest {
   headers?: Record<string, string> | undefined;
   body?: string | Buffer | null | undefined;
   signal?: AbortSignal | undefined;
-  /** Time limit for the response headers, in milliseconds; replaces that of the client. */
+  /**
+   * The time limit in milliseconds for the headers of the response. It replaces the limit of the client for this
+   * request.
+   */
   headersTimeoutMs?: number | undefined;
   /** True to close the connection after the response. */
   isLast?: boolean | undefined;
@@ -35,14 +41,16 @@ export interface HttpRequest {
 export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Milliseconds to wait according to the Retry-After header; null if it is absent or unreadable. */
+  /**
+   * The time to wait in milliseconds according to the Retry-After header; null if the header is absent or unreadable.
+   */
   retryAfterMs: number | null;
   body: Dispatcher.ResponseData['body'];
 }
 
 /**
- * Sends requests through one route. It makes one attempt for each, follows no redirects, and keeps connections until
- * `close`. Opens none before the first request.
+ * Sends requests through one route. The client tries each request once and follows no redirects. It opens no connection
+ * before the first request, and keeps connections open until `close`.
  */
 export class HttpClient {
   readonly #options: HttpClientOptions;
@@ -53,8 +61,9 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request and returns the result of `read`, which reads the body or dumps it. Throws the reason of the signal,
-   * OutboundError, the AppError of a fault of this machine, or an AppError from `read`.
+   * Sends a request and returns the result of `read`. `read` must read the body of the response or discard it. Throws
+   * the signal's reason if the signal aborted; OutboundError if there was no complete response; an AppError for a fault
+   * of this machine, such as a full disk; and any AppError that `read` throws.
    */
   async send<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     const { clock, timeoutMs } = this.#options;
@@ -99,7 +108,10 @@ export class HttpClient {
     };
   }
 
-  /** Connects to a server as a request does, and sends nothing. Throws OutboundError. */
+  /**
+   * Connects to a server in the same way as for a request, but sends no request. Throws OutboundError if the connection
+   * fails.
+   */
   async connect(url: URL): Promise<void> {
     this.#requirePermitted(url);
     const dispatcher = await this.#open();
@@ -108,7 +120,7 @@ export class HttpClient {
       const late = () => reject(unreachableError('UND_ERR_CONNECT_TIMEOUT'));
       const cancel = timeoutMs === undefined ? () => undefined : clock.after(timeoutMs, late);
       const handler: Dispatcher.DispatchHandler = {
-        // undici starts a request when its connection is open, before it writes a byte.
+        // undici calls this when the connection is open and before it writes any byte of the request.
         onRequestStart(controller) {
           cancel();
           resolve();
@@ -130,7 +142,10 @@ export class HttpClient {
     await agent?.destroy();
   }
 
-  /** Judges a host that is an address itself: a proxy would connect to it without asking. */
+  /**
+   * Throws AddressRefusedError for a host that is an IP address and not allowed. The check must be here, because a
+   * proxy would connect to the address without any check.
+   */
   #requirePermitted(url: URL): void {
     const { policy } = this.#options;
     const refused = policy === undefined ? null : refusedLiteral(url.hostname, policy);
@@ -145,14 +160,14 @@ export class HttpClient {
   }
 
   async #openAgent(): Promise<Dispatcher> {
-    // Loaded with the first request: undici takes longer to load than most commands take.
+    // undici is loaded with the first request, because loading it takes longer than most commands run.
     const { openAgent } = await import('./dispatcher.ts');
     const { timeoutMs: connectTimeoutMs, headersTimeoutMs = 0, idleTimeoutMs = 0 } = this.#options;
     return openAgent(this.#options, { connectTimeoutMs, headersTimeoutMs, idleTimeoutMs });
   }
 }
 
-/** Connects to a server and sends nothing. Throws OutboundError. */
+/** Connects to a server, sends nothing and closes the connection. Throws OutboundError if the connection fails. */
 export async function tryConnection(url: URL, options: HttpClientOptions): Promise<void> {
   const client = new HttpClient(options);
   try {
@@ -162,7 +177,7 @@ export async function tryConnection(url: URL, options: HttpClientOptions): Promi
   }
 }
 
-/** Reads a body as text. Throws `response_too_long` for more bytes. */
+/** Reads a body as text. Throws an AppError with the code `response_too_long` if the body is longer than `maxBytes`. */
 export async function readText(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -176,7 +191,7 @@ export async function readText(body: AsyncIterable<Buffer>, maxBytes: number): P
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Reads the first bytes of a body as text and discards the rest. */
+/** Reads at most the first `maxBytes` bytes of a body as text and discards the rest. */
 export async function readStart(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;

@@ -5,7 +5,10 @@ interface OutboundErrorOptions extends AppErrorOptions {
   neverSent: boolean;
 }
 
-/** A request without a complete response. Its message quotes neither headers nor bodies, which may hold secrets. */
+/**
+ * The error for a request without a complete response. The message quotes no headers and no bodies, because they may
+ * contain secrets.
+ */
 export class OutboundError extends AppError {
   /** True if it is certain that the server did not get the request. */
   readonly neverSent: boolean;
@@ -16,12 +19,14 @@ export class OutboundError extends AppError {
   }
 }
 
-/** Returns the message with the remedy, on one line. */
+/** Returns the message of the error and the remedy, on one line. */
 export function reasonOf({ message, hint }: AppError): string {
   return hint === undefined ? message : `${message}; ${hint}`;
 }
 
-/** A server that could not be reached, or a connection that failed before the response was complete. */
+/**
+ * The error for a server that could not be reached, or for a connection that failed before the response was complete.
+ */
 export class UnreachableError extends OutboundError {
   /** True if the certificate of the server was rejected. */
   readonly isUntrusted: boolean;
@@ -33,14 +38,14 @@ export class UnreachableError extends OutboundError {
   }
 }
 
-/** No complete response within the time of a request. */
+/** The error for a request without a complete response within its time limit. */
 export class DeadlineError extends OutboundError {
   constructor(timeoutMs: number) {
     super('timeout', describeTimeout(timeoutMs), { retryable: true, neverSent: false });
   }
 }
 
-/** A request that cannot be built: the same request would fail again. */
+/** The error for a request that cannot be built. The same request would always fail again. */
 export class InvalidHttpRequestError extends OutboundError {
   constructor(code: string) {
     super('invalid_http_request', `the request cannot be built (${code})`, {
@@ -60,8 +65,9 @@ export function unreachableError(code: string): UnreachableError {
 }
 
 /**
- * Converts an error of undici, Node or a stream into an OutboundError, which shows only its code. A full disk and other
- * faults of this machine become their AppError. Returns an AppError unchanged.
+ * Converts an error of undici, Node or a stream into an OutboundError, whose message contains the original code but not
+ * the original message. A fault of this machine, such as a full disk, becomes an AppError of its own. Returns an
+ * AppError unchanged.
  */
 export function toOutboundError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
@@ -70,7 +76,10 @@ export function toOutboundError(thrown: unknown): AppError {
   return (isRefusedConnect(thrown) ? null : systemFault(thrown)) ?? unreachableError(code);
 }
 
-/** Reports a connection that a firewall of this machine forbids: EACCES and EPERM then say nothing about files. */
+/**
+ * Reports whether opening a connection failed. If a firewall of this machine forbids the connection, the codes EACCES
+ * and EPERM would otherwise be taken for missing permissions for a file.
+ */
 function isRefusedConnect(thrown: unknown): boolean {
   return thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'connect';
 }

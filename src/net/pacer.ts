@@ -3,9 +3,12 @@ import { type Cancel, type Clock, systemClock } from '../core/clock.ts';
 /** Waits until the next request may be sent; rejects with the signal's reason when it aborts. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
-/** Timers are not more precise than this, so shorter waits are accumulated instead of slept. */
+/**
+ * The shortest wait, in milliseconds, for which a timer is set. Timers are not more precise, so a request that is due
+ * in less time is sent at once, and the next ones wait longer.
+ */
 const SHORTEST_SLEEP_MS = 2;
-/** After a pause, as many requests may be sent at once as the rate allows in this time. */
+/** After a pause, as many requests may be sent at once as the rate allows in this many milliseconds. */
 const BURST_MS = 100;
 
 interface PacerWaiter {
@@ -15,13 +18,13 @@ interface PacerWaiter {
 }
 
 /**
- * Spaces the requests to one host evenly, at most `perSecond` over all workspaces. Waiting workspaces take turns: one
- * with ten thousand pages does not delay one with three.
+ * Spaces the requests to one host evenly: at most `perSecond` requests for all workspaces together. Waiting workspaces
+ * take turns, so a workspace with ten thousand pages does not delay a workspace with three pages.
  */
 export class HostPacer {
   readonly #intervalMs: number;
   readonly #clock: Clock;
-  /** Waiting requests by workspace, in the order of their turns. */
+  /** The waiting requests of each workspace. The workspace whose turn is next is first in the map. */
   readonly #waiting = new Map<string, PacerWaiter[]>();
   #nextMs = 0;
   #timer: Cancel | null = null;
@@ -82,13 +85,16 @@ export class HostPacer {
     });
   }
 
-  /** Releases one request of the workspace at its turn; returns false when its waiter has given up. */
+  /**
+   * Lets one request of the next workspace proceed. Returns false if no request is waiting or if that request was
+   * cancelled.
+   */
   #admit(): boolean {
     const [entry] = this.#waiting;
     if (entry === undefined) return false;
     const [lane, queue] = entry;
     const waiter = queue.shift();
-    // Moves the workspace to the end, so that each other one gets a turn first.
+    // Moves the workspace to the end, so that every other waiting workspace gets a turn first.
     this.#waiting.delete(lane);
     if (queue.length > 0) this.#waiting.set(lane, queue);
     if (waiter === undefined || waiter.signal.aborted) return false;
@@ -97,7 +103,7 @@ export class HostPacer {
   }
 }
 
-/** Combines two pacers: both rates apply. */
+/** Returns a pacer that keeps to the rates of both given pacers. */
 export function bothPacers(first: Pacer, second: Pacer): Pacer {
   return async (signal) => {
     await first(signal);

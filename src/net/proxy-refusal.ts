@@ -3,7 +3,7 @@ import { OutboundError } from './outbound-errors.ts';
 interface ProxyRefusal {
   reason: string;
   remedy: string;
-  /** True if somebody has to change a setting; other refusals may pass by themselves. */
+  /** True if the refusal lasts until somebody changes a setting; false if it may pass by itself. */
   isDenial: boolean;
 }
 
@@ -20,7 +20,9 @@ const NO_PROXY_ROUTE = {
   isDenial: false,
 };
 
-/** Reasons and remedies by the status of the proxy's response to CONNECT (RFC 9110, 9.3.6 and 15). */
+/**
+ * The reason and the remedy for each status with which a proxy can refuse a CONNECT request (RFC 9110, 9.3.6 and 15).
+ */
 const PROXY_REFUSALS: Readonly<Record<number, ProxyRefusal>> = {
   401: LOGIN,
   403: { reason: 'it does not allow this connection', remedy: ALLOW_HOST, isDenial: true },
@@ -37,12 +39,15 @@ const UNKNOWN_REFUSAL: ProxyRefusal = {
   isDenial: false,
 };
 
-/** A proxy refused CONNECT. Nothing was sent to the host behind it. */
+/**
+ * The error for a CONNECT request that the proxy refused. Nothing was sent to the host that the proxy should have
+ * reached.
+ */
 export class ProxyRefusedError extends OutboundError {
   readonly status: number;
   readonly isDenial: boolean;
 
-  /** `target` is the host and port behind the proxy. */
+  /** `target` is the host and port to which the proxy should have connected. */
   constructor(target: string, status: number) {
     const { reason, remedy, isDenial } = PROXY_REFUSALS[status] ?? UNKNOWN_REFUSAL;
     super('proxy_refused', `the proxy refused CONNECT to ${target} (${status}): ${reason}`, {

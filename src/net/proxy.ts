@@ -1,18 +1,21 @@
 import { type Dispatcher, Pool } from 'undici';
 import { ProxyRefusedError } from './proxy-refusal.ts';
 
-/** A proxy for https, and the hosts that are reached without it in the form of `NO_PROXY`. */
+/**
+ * A proxy for https. `noProxy` lists the hosts that are reached without the proxy, in the form of the variable
+ * `NO_PROXY`.
+ */
 export interface ProxySettings {
   url: string;
   noProxy: string;
 }
 
-/** Hosts that are never reached through a proxy: their traffic stays on this machine. */
+/** Names of this machine. Connections to them never go through a proxy. */
 const LOCAL_NAMES = 'localhost,127.0.0.1,[::1]';
 
 /**
- * Returns the options of undici's `EnvHttpProxyAgent`. Plain http, which is for this machine only, always goes directly. A
- * tunnel that the proxy refuses fails with ProxyRefusedError.
+ * Returns the options for undici's `EnvHttpProxyAgent`. Requests by plain http never use the proxy, because http is
+ * allowed only for this machine. A request whose tunnel the proxy refuses fails with ProxyRefusedError.
  */
 export function proxyAgentOptions({ url, noProxy }: ProxySettings): {
   httpProxy: string;
@@ -29,7 +32,10 @@ export function proxyAgentOptions({ url, noProxy }: ProxySettings): {
   };
 }
 
-/** Connections to a proxy. undici names the status of a refused tunnel only in the text of its error. */
+/**
+ * A pool of connections to a proxy that throws ProxyRefusedError if the proxy refuses a tunnel. undici's own error has
+ * the status of the refusal only in its message.
+ */
 class TunnelPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
   override connect(options: Dispatcher.ConnectOptions, callback: ConnectCallback): void;

@@ -2,7 +2,10 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { once } from '../core/one-at-a-time.ts';
 
-/** Words for the special ranges of ipaddr.js. Ranges without a row here are "reserved"; only `unicast` can be public. */
+/**
+ * Descriptions of the address ranges that ipaddr.js names. A range that is not listed here is described as "reserved".
+ * Only addresses in the range `unicast` can be public.
+ */
 const KIND_BY_RANGE: Readonly<Record<string, string>> = {
   unspecified: 'unspecified',
   loopback: 'loopback',
@@ -16,7 +19,8 @@ const KIND_BY_RANGE: Readonly<Record<string, string>> = {
   amt: 'reserved for protocols',
   as112: 'reserved for protocols',
   as112v6: 'reserved for protocols',
-  // Forms that contain an IPv4 address are refused whole, public ones too: a receiver is addressed by its IPv4 address.
+  // IPv6 addresses that contain an IPv4 address are always refused, even if the IPv4 address is public. The receiver
+  // can be configured by the IPv4 address itself.
   ipv4Mapped: 'an IPv4 address mapped into IPv6',
   rfc6145: 'an IPv4 address inside IPv6',
   rfc6052: 'an IPv4 address behind NAT64',
@@ -24,14 +28,14 @@ const KIND_BY_RANGE: Readonly<Record<string, string>> = {
   teredo: 'an IPv4 address behind Teredo',
 };
 
-/** Addresses that clouds answer themselves; 168.63.129.16 of Azure is inside a public range. */
+/** The kind of addresses at which a cloud itself answers. One of them, 168.63.129.16 of Azure, is in a public range. */
 const METADATA_SERVICE = "a cloud's metadata service";
-// Networks are parsed on first use: most commands check no address.
+// The networks are parsed on first use, because most commands check no address.
 const metadata = once(() =>
   rangesOf({ [METADATA_SERVICE]: ['169.254.169.254/32', '168.63.129.16/32', 'fd00:ec2::254/128'] }),
 );
 
-/** Purposes of ranges that ipaddr.js calls reserved or does not know. */
+/** The purposes of ranges that ipaddr.js calls "reserved" or does not name. */
 const reserved = once(() =>
   rangesOf({
     'for documentation only': ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
@@ -42,19 +46,20 @@ const reserved = once(() =>
   }),
 );
 
-/** The only range of IPv6 that is assigned to anybody. */
+/** The only range of IPv6 addresses that are assigned to the public internet. */
 const assignedIpv6 = once(() => ipaddr.parseCIDR('2000::/3'));
 
 /**
- * Returns the kind of an address that is not public, in words such as `private` or `link-local`; null for a public one.
- * `address` is an IP address from a resolver or `URL.hostname`, with or without brackets and zone; anything else is
- * `not an IP address`.
+ * Returns the kind of an address that is not public, such as `private` or `link-local`; null if the address is public.
+ * `address` is an IP address from a resolver or from `URL.hostname`, with or without brackets and a zone. Returns `not
+ * an IP address` for any other text.
  */
 export function nonPublicKind(address: string): string | null {
   const bare = address.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   const family = isIP(bare);
   if (family === 0) return 'not an IP address';
-  // URL writes IPv6 as hexadecimal groups; ipaddr.js reads ::127.0.0.1 as ::ffff:127.0.0.1.
+  // URL rewrites an IPv6 address as hexadecimal groups. Without this, ipaddr.js would read ::127.0.0.1 as
+  // ::ffff:127.0.0.1.
   const parsed = ipaddr.parse(family === 6 ? new URL(`http://[${bare}]`).hostname.slice(1, -1) : bare);
   if (ipaddr.subnetMatch(parsed, metadata(), '') !== '') return METADATA_SERVICE;
   const range = parsed.range();

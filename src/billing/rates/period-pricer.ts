@@ -26,7 +26,7 @@ export class PeriodPricer<Card extends RateCard> {
   readonly #pricerOf = oncePerKey((card: RateCard) => (isCurrency(card.currency) ? createPricer(card) : null));
 
   readonly #tied: (tenantId: string) => Card[];
-  /** The card that prices all tenants; null if different tenants have different cards, or if no card matches. */
+  /** The card that prices all tenants; null if the card depends on the tenant, or if no single card matches best. */
   readonly cardForAll: Card | null;
 
   constructor(cards: readonly Card[], workspaceId: string, period: Period) {

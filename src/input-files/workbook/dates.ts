@@ -2,7 +2,10 @@ import { DAY_MS } from '../../core/durations.ts';
 
 // cspell:ignore dmyhs
 
-/** Number formats with these ids are dates or times (ECMA-376 part 1, 18.8.30); those from 27 to 58 in languages of Asia. */
+/**
+ * The ids of the built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30). Of the ids 27 to 58, some
+ * do so only in Asian languages.
+ */
 const DATE_FORMAT_IDS: readonly [from: number, to: number][] = [
   [14, 22],
   [27, 36],
@@ -10,7 +13,10 @@ const DATE_FORMAT_IDS: readonly [from: number, to: number][] = [
   [50, 58],
 ];
 
-/** Reports whether a number format shows a date or a time. `code` is that of a custom format of the workbook. */
+/**
+ * Reports whether a number format shows a date or a time. `code` is the format code if the workbook defines the format
+ * itself; undefined for a built-in format.
+ */
 export function isDateFormat(id: number, code: string | undefined): boolean {
   if (code === undefined) return DATE_FORMAT_IDS.some(([from, to]) => from <= id && id <= to);
   const shown = code
@@ -21,13 +27,19 @@ export function isDateFormat(id: number, code: string | undefined): boolean {
   return /[dmyhs]/i.test(shown);
 }
 
-/** Day 0 of serials from 61 on: Excel counts a 29 February 1900 that never was, so earlier ones begin a day later. */
+/**
+ * The day from which date numbers of 61 or more are counted. Excel counts a day 29 February 1900 that did not exist, so
+ * smaller numbers are counted from the next day.
+ */
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const FIRST_SERIAL_AFTER_LEAP_BUG = 61;
 const DAYS_FROM_1900_TO_1904 = 1462;
 const MAX_SERIAL = 2_958_466;
 
-/** A serial of days as ISO date, time, or both; null for one that is no date, such as a negative one. */
+/**
+ * Converts a workbook's date number, a count of days, to an ISO date, a time, or both. Returns null for a number that
+ * is not a date, such as a negative one.
+ */
 export function isoOfSerial(serial: number, is1904: boolean): string | null {
   const days = is1904 ? serial + DAYS_FROM_1900_TO_1904 : serial;
   if (!(days >= 0 && days < MAX_SERIAL)) return null;

@@ -7,20 +7,25 @@ import type { SheetContext } from './read-sheet.ts';
 export interface WorkbookSheet {
   name: string;
   isHidden: boolean;
-  /** The part of the archive that has its rows; null for a chart. */
+  /** The name of the archive's part with the rows of the sheet; null if the sheet is a chart. */
   part: string | null;
 }
 
 export interface Workbook {
-  /** In the order of their tabs. */
+  /** The sheets in the order of their tabs. */
   sheets: WorkbookSheet[];
   is1904: boolean;
-  /** Parts that cells refer to; null where the workbook has none. */
+  /**
+   * The names of the archive's parts with the shared texts and the styles of cells; null if the workbook has no such
+   * part.
+   */
   stringsPart: string | null;
   stylesPart: string | null;
 }
 
-/** Reads the parts of a workbook. Throws DamagedArchive. */
+/**
+ * Reads the list of sheets and the names of the parts of a workbook. Throws DamagedArchive if the workbook is damaged.
+ */
 export function openWorkbook(archive: ZipArchive): Workbook {
   const workbookPart = findWorkbookPart(archive);
   const relations = readRelations(archive, workbookPart);
@@ -50,7 +55,10 @@ function findWorkbookPart(archive: ZipArchive): string {
 
 interface Relation {
   id: string | undefined;
-  /** The last word of its address: `worksheet`, `styles`; the strict and the transitional form share it. */
+  /**
+   * The last segment of the relation's type URL, such as `worksheet` or `styles`. It is the same in both variants of
+   * the format, Strict and Transitional.
+   */
   type: string;
   target: string;
 }
@@ -70,7 +78,9 @@ function readRelations(archive: ZipArchive, part: string): Relation[] {
   return relations;
 }
 
-/** Reads the data that cells of all sheets refer to. Throws DamagedArchive. */
+/**
+ * Reads the shared texts and styles that the cells of all sheets refer to. Throws DamagedArchive if a part is damaged.
+ */
 export function readSheetContext(archive: ZipArchive, { stringsPart, stylesPart, is1904 }: Workbook): SheetContext {
   const sharedStrings = stringsPart === null || !archive.has(stringsPart) ? [] : readStrings(archive.read(stringsPart));
   const isDateStyle = stylesPart === null || !archive.has(stylesPart) ? [] : readDateStyles(archive.read(stylesPart));
@@ -120,7 +130,7 @@ function readDateStyles(bytes: Buffer): boolean[] {
   return styles;
 }
 
-/** Bytes of the parts that have to be unpacked to read this sheet. */
+/** Returns the unpacked size in bytes of all parts that are needed to read a sheet. */
 export function unpackedBytes(archive: ZipArchive, { stringsPart, stylesPart }: Workbook, sheetPart: string): number {
   return [stringsPart, stylesPart, sheetPart].reduce(
     (sum, part) => sum + (part === null ? 0 : archive.sizeOf(part)),
@@ -128,7 +138,10 @@ export function unpackedBytes(archive: ZipArchive, { stringsPart, stylesPart }: 
   );
 }
 
-/** The sheet of this name, else without regard to case, else the first tab that is shown; null: there is none. */
+/**
+ * Returns the sheet with this name, or else the sheet whose name differs only in case. Without a name, returns the
+ * first sheet that is not hidden. Returns null if there is no such sheet.
+ */
 export function findSheet({ sheets }: Workbook, name: string | undefined): (WorkbookSheet & { part: string }) | null {
   const fold = (text: string): string => text.normalize('NFKC').trim().toLowerCase();
   const tables = sheets.filter((sheet): sheet is WorkbookSheet & { part: string } => sheet.part !== null);

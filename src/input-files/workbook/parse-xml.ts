@@ -3,7 +3,10 @@ import { DamagedArchive } from '../zip-archive.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Names come without their namespace prefix: writers differ in whether they use one. */
+/**
+ * Receives the elements of an XML text. Element names are passed without their namespace prefix, because not all
+ * programs write one.
+ */
 export interface XmlHandler {
   open(name: string, attributes: Attributes): void;
   close?(name: string): void;
@@ -12,7 +15,10 @@ export interface XmlHandler {
 
 const XML_CHUNK_BYTES = 1024 * 1024;
 
-/** Parses one part of a workbook. Throws DamagedArchive for text that ends before its root element does. Entities of a DTD are not expanded. */
+/**
+ * Parses one XML part of a workbook. Throws DamagedArchive if the text ends before the end of its root element, or if
+ * it cannot be decoded. Entities that a DTD defines are not expanded.
+ */
 export function parseXml(bytes: Buffer, handler: XmlHandler): void {
   let depth = 0;
   let isComplete = false;
@@ -39,7 +45,7 @@ export function parseXml(bytes: Buffer, handler: XmlHandler): void {
   } catch (error) {
     throw error instanceof TypeError ? new DamagedArchive() : error;
   }
-  // The end of the text closes open elements, so completeness is checked before.
+  // `end` closes all open elements, so whether the text is complete is checked before.
   if (!isComplete) throw new DamagedArchive();
   parser.end();
 }
@@ -53,13 +59,16 @@ function localName(name: string): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** An attribute whatever its prefix, such as `r:id`. */
+/** Returns the attribute with this name, with any namespace prefix: `id` also finds `r:id`. */
 export function attributeOf(attributes: Attributes, name: string): string | undefined {
   const key = Object.keys(attributes).find((each) => localName(each) === name);
   return key === undefined ? undefined : attributes[key];
 }
 
-/** Text of workbooks has characters that XML cannot hold as `_x000D_`. */
+/**
+ * Replaces escapes such as `_x000D_` by their characters. Workbooks use these escapes for characters that XML does not
+ * allow.
+ */
 export function unescapeText(text: string): string {
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -1,13 +1,14 @@
-/** Excel keeps and shows this many significant digits. */
+/** The number of significant digits that Excel keeps and shows. */
 const EXCEL_DIGITS = 15;
-/** No amount or id has more digits before or after the point. */
+/** Numbers with a larger exponent are refused: no amount or id has so many digits before or after the point. */
 const MAX_EXPONENT = 40;
 
 /**
- * The number of a cell as a plain decimal, exact: `45.50` is 45.5, `1.2E3` is 1200. Writers store a double with up to 17
- * digits, so a formula that totals 45.50 can leave 45.499999999999996: beyond 15 significant digits a fraction is rounded, to
- * what Excel shows. A whole number keeps all digits that are written. Null where a fraction or an exponent comes with more than
- * 15 digits before the point, or for text that is not a number.
+ * Converts the number of a cell to a plain decimal: `45.50` becomes 45.5, and `1.2E3` becomes 1200. Programs store a
+ * floating-point number with up to 17 digits, so a formula that totals 45.50 can be stored as 45.499999999999996. A
+ * number with a fraction or an exponent is therefore rounded to 15 significant digits, which is what Excel shows. A
+ * whole number without an exponent keeps all its digits. Returns null for text that is not a number, and for a number
+ * with a fraction or an exponent that has more than 15 digits before the point.
  */
 export function plainNumber(raw: string): string | null {
   const [, sign = '', whole = '', part = '', power] =
@@ -17,7 +18,7 @@ export function plainNumber(raw: string): string | null {
   const exponent = Number(power ?? 0);
   if (Math.abs(exponent) > MAX_EXPONENT) return null;
   const digits = (whole + part).replace(/^0+/, '');
-  /** The value is 0.DIGITS times ten to this power. */
+  /** The position of the point: the value is 0.DIGITS times ten to the power of `pointAt`. */
   const pointAt = whole.length + exponent - (whole.length + part.length - digits.length);
   const rounded = isAsWritten ? { digits, pointAt } : roundTo(EXCEL_DIGITS, { digits, pointAt });
   return rounded === null ? null : written(sign === '-', rounded);

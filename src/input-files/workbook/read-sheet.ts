@@ -4,17 +4,18 @@ import { isoOfSerial } from './dates.ts';
 import { type Attributes, parseXml, unescapeText } from './parse-xml.ts';
 import { plainNumber } from './plain-number.ts';
 
-/** The workbook data that cells refer to. */
+/** The data of the workbook that its cells refer to. */
 export interface SheetContext {
   sharedStrings: readonly string[];
-  /** Reports whether the style with this index shows numbers as dates. */
+  /** For each cell style, by its index: true if the style shows numbers as dates. */
   isDateStyle: readonly boolean[];
-  /** True if days are counted from 1904. */
+  /** True if the workbook counts days from 1904; false if from 1900. */
   is1904: boolean;
 }
 
-/** The last row and column that a sheet can have. */
+/** The highest row number that a sheet can have, from 1. */
 const MAX_ROW = 1_048_576;
+/** The highest column number that a sheet can have, from 1. */
 const MAX_COLUMN = 16_384;
 
 const ERROR_HINT = 'correct the formula, and save the workbook';
@@ -24,8 +25,8 @@ const UNCALCULATED: CellFault = {
 };
 
 /**
- * Reads the rows of a sheet in their order and calls `onRow` with each that has cells. Values are those that the workbook has
- * stored, formulas are not calculated. Throws DamagedArchive.
+ * Reads the rows of a sheet in order and calls `onRow` with each row that is not empty. Formulas are not calculated:
+ * the value of a cell is the one that the workbook has stored. Throws DamagedArchive if the sheet is damaged.
  */
 export function readSheet(bytes: Buffer, context: SheetContext, onRow: (row: SourceRow) => void): void {
   let row: { line: number; cells: Map<number, WorkbookCell>; lastColumn: number } | null = null;
@@ -74,16 +75,19 @@ export function readSheet(bytes: Buffer, context: SheetContext, onRow: (row: Sou
 
 interface OpenCell {
   attributes: Attributes;
-  /** From 1. */
+  /** The number of the column, from 1. */
   column: number;
-  /** The text of `<v>`; null: there is none. */
+  /** The text in the cell's element `<v>`; null if the cell has no such element. */
   value: string | null;
-  /** The text of an inline string. */
+  /** The text of an inline string, which is stored in the cell itself. */
   text: string;
   hasFormula: boolean;
 }
 
-/** Rows and cells may leave their address out; then they follow the one before. */
+/**
+ * Returns the number of a row or column. If its address is missing, the number is `next`. Throws DamagedArchive if the
+ * number is not between `after` and `most`: rows and cells must be in ascending order.
+ */
 function indexIn(given: string | number | undefined, next: number, { after, most }: { after: number; most: number }) {
   const index = given === undefined ? next : Number(given);
   if (Number.isInteger(index) && index > after && index <= most) return index;
@@ -96,13 +100,13 @@ function columnOf(address: string | undefined): number | undefined {
   return [...letters].reduce((column, letter) => column * 26 + letter.charCodeAt(0) - 64, 0);
 }
 
-/** `0` is `A`, `27` is `AB`. */
+/** Returns the letters of the column with this index, from 0: `0` is `A`, `27` is `AB`. */
 export function columnLetters(index: number): string {
   const last = String.fromCharCode(65 + (index % 26));
   return index < 26 ? last : columnLetters(Math.floor(index / 26) - 1) + last;
 }
 
-/** Types of cells are those of ECMA-376 part 1, 18.18.11. Null for an empty cell. */
+/** Returns the value of a cell; null for an empty cell. The types of cells are those of ECMA-376 part 1, 18.18.11. */
 function readCell({ attributes, value, text, hasFormula }: OpenCell, context: SheetContext): WorkbookCell | null {
   const { t: type = 'n', s: style } = attributes;
   if (type === 'inlineStr') return textCell(unescapeText(text));
@@ -128,7 +132,7 @@ function readCell({ attributes, value, text, hasFormula }: OpenCell, context: Sh
   }
 }
 
-/** `dates` is null for a number that is not shown as a date. */
+/** Returns the value of a number cell. `dates` is null if the cell does not show the number as a date. */
 function numberCell(raw: string, dates: SheetContext | null): WorkbookCell {
   const iso = dates === null ? null : isoOfSerial(Number(raw), dates.is1904);
   if (iso !== null) return textCell(iso);

@@ -12,12 +12,15 @@ import {
 } from './open-workbook.ts';
 import { columnLetters, readSheet } from './read-sheet.ts';
 
-/** A sheet of a million rows and ten columns takes about 400 MiB; archives of a few bytes can unpack to terabytes. */
+/**
+ * The maximum size of a sheet after unpacking, with the parts that it needs. A sheet with a million rows and ten
+ * columns takes about 400 MiB. Without a limit, a small archive could unpack to terabytes.
+ */
 const MAX_UNPACKED_BYTES = 512 * MIB;
-/** Lists the sheets with their types. */
+/** The maximum size after unpacking of the parts that list the sheets and their types. */
 const MAX_DIRECTORY_BYTES = 16 * MIB;
 
-/** Reads the table of one sheet. Throws UsageError with the address of the cell. */
+/** Reads the table in one sheet of a workbook. Throws UsageError, with the address of the cell if a cell is wrong. */
 export function readWorkbook(
   file: string,
   archive: ZipArchive,
