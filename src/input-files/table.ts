@@ -164,7 +164,10 @@ export class TableBuilder {
     throw new UsageError(`${file}, ${rowAt(row.line)}: ${counts}`, hint);
   }
 
-  /** Returns the error for a file without the requested header. It shows the row that is most similar to the header. */
+  /**
+   * Returns the error for a file in which no row has all required columns. The message shows the row whose cells match
+   * the required columns best.
+   */
   #noHeader(): UsageError {
     const { file, row, missingColumnHint } = this.#places;
     const { required } = this.#request;

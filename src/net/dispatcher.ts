@@ -25,7 +25,7 @@ export interface ConnectionLimits {
   idleTimeoutMs: number;
 }
 
-/** The part of undici's `Dispatcher` that sends requests. */
+/** The only method of undici's `Dispatcher` that is needed to send requests. */
 export type RequestDispatcher = Pick<Dispatcher, 'dispatch'>;
 
 /** Open connections to one origin, through a proxy if one is configured. */

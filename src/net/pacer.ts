@@ -1,6 +1,6 @@
 import { type Cancel, type Clock, systemClock } from '../core/clock.ts';
 
-/** Waits until the next request may be sent; rejects with the signal's reason when it aborts. */
+/** Waits until the next request may be sent. If the signal aborts, the promise is rejected with the signal's reason. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
 /**

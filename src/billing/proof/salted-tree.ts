@@ -146,7 +146,7 @@ export class CommitTree {
   readonly #salt: CloseSalt;
   readonly #tree: SaltedTree;
 
-  /** Takes the salt of the close in hex, as stored in the ledger. */
+  /** `salt` is the salt of the close in hex, as stored in the ledger. */
   constructor(salt: string) {
     this.#salt = new CloseSalt(salt);
     this.#tree = new SaltedTree(this.#salt);
@@ -202,7 +202,7 @@ export class CloseSalt {
   readonly #inner: Buffer;
   readonly #outer: Buffer;
 
-  /** Takes the salt in hex, as stored in the ledger. */
+  /** `hex` is the salt of the close in hex, as stored in the ledger. */
   constructor(hex: string) {
     const key = Buffer.alloc(BLOCK_BYTES);
     Buffer.from(hex, 'hex').copy(key);

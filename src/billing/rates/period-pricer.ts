@@ -117,7 +117,7 @@ export function tiedCards<Card extends RateCard>(
   return tied.length > 1 ? tied : [];
 }
 
-/** Returns the cards for a workspace and period in order of precedence. */
+/** Returns the cards that apply to a workspace and period, the card that takes precedence first. */
 function matchingCards<Card extends RateCard>(cards: readonly Card[], workspaceId: string, period: Period): Card[] {
   return cards
     .filter((card) => card.workspace === null || card.workspace === workspaceId)

@@ -32,9 +32,12 @@ export interface RateCard {
    * replace it.
    */
   toPeriod: Period | null;
-  /** The workspace id. Null means every workspace. */
+  /** The id of the workspace that the card is for. Null means every workspace. */
   workspace: string | null;
-  /** A tenant id, or a pattern in which `*` stands for any characters. Null means every tenant. */
+  /**
+   * The tenant that the card is for: an id, or a pattern in which `*` stands for any characters. Null means every
+   * tenant.
+   */
   tenant: string | null;
   /**
    * If several cards match a tenant, the highest priority wins. A card for the tenant's id wins whatever the
@@ -50,14 +53,14 @@ export interface RateCard {
   pricePerRequest: string | null;
   /** The minimum charge of a tenant with a record in the period. Null means no minimum. */
   minimum: string | null;
-  /** If true, a tenant without credits or priced requests pays no minimum. */
+  /** If true, a tenant who used neither credits nor priced requests pays no minimum. */
   minimumNeedsUsage: boolean;
   /** The discount on usage in percent, from 0 to 100. Null means none. */
   discountPercent: string | null;
   rounding: Rounding;
 }
 
-/** Fills in the defaults of a validated card. */
+/** Converts a validated card from the configuration, and fills in defaults for absent settings. */
 export function resolveRateCard(card: RateCardText): RateCard {
   return {
     name: card.name,
@@ -151,7 +154,7 @@ export function multiplyDecimal(decimal: string, factor: bigint): string {
   return exactDecimalText(digits * factor, scale);
 }
 
-/** Reduces a decimal by a percentage, exactly and without trailing zeros: 0.0125 less 10% is `0.01125`. */
+/** Subtracts a percentage from a decimal, exactly and without trailing zeros: 0.0125 minus 10% is `0.01125`. */
 export function subtractPercent(decimal: string, percent: string): string {
   const [price, off] = [parseDecimal(decimal), parseDecimal(percent)];
   return exactDecimalText(price.digits * (100n * off.scale - off.digits), price.scale * off.scale * 100n);

@@ -18,17 +18,17 @@ export interface ReconciledTenant {
   tenantId: string;
   status: ReconcileStatus;
   ledger: SideFigures | null;
-  /** The figures of the service. Null if the service does not list the tenant or was not asked. */
+  /** The figures that the service reports. Null if the service does not list the tenant or was not asked. */
   service: SideFigures | null;
   invoice: SideFigures | null;
 }
 
 export interface ReconcileInput {
   ledger: ReadonlyMap<string, SideFigures>;
-  /** The figures of the service. Null if the service was not asked. */
+  /** The figures that the service reports, by tenant id. Null if the service was not asked. */
   service: ReadonlyMap<string, SideFigures> | null;
   invoice: ReadonlyMap<string, SideFigures>;
-  /** The allowed difference of amounts, in minor units. Credits must agree exactly. */
+  /** The largest difference of amounts that still counts as equal, in minor units. Credits must be equal exactly. */
   toleranceMinor: bigint;
 }
 

@@ -2,7 +2,7 @@ import { formatMinor } from '../../core/money.ts';
 import type { Period } from '../../core/period.ts';
 import type { ChargeLineKind } from '../rates/charge.ts';
 
-/** One line of a tenant's bill for a period, as stored in the ledger. */
+/** A line of a tenant's bill for a period, with the values that the ledger stores. */
 export interface BilledLine {
   /**
    * The kind of the line. `correction`: a change of a closed period; its amount is the charge after the change minus
@@ -31,7 +31,7 @@ export interface BilledLine {
    * because a period was reopened.
    */
   entryId: bigint | null;
-  /** The reason of a manual line or of a manual correction. Null for all other lines. */
+  /** The reason that a person gave for a manual line or a manual correction. Null for all other lines. */
   reason: string | null;
   /**
    * The card's discount on usage in percent. It is absent from lines that were decoded from a leaf of the close,
@@ -92,7 +92,7 @@ export class MoneySums {
     this.#byCurrency.set(currency, (this.#byCurrency.get(currency) ?? 0n) + amountMinor);
   }
 
-  /** The sums, ordered by currency code. */
+  /** The sum of each currency, sorted by currency code. */
   get money(): Money[] {
     const sorted = [...this.#byCurrency].sort(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([currency, amountMinor]) => ({ currency, amountMinor }));

@@ -61,7 +61,7 @@ export function encodeTenant(tenant: BilledTenant, salt: string): string {
   ]);
 }
 
-/** Decodes the output of `encodePeriod`. Returns null for anything else. */
+/** Decodes a text that `encodePeriod` wrote. Returns null for any other text. */
 export function decodePeriod(content: string): PeriodLeaf | null {
   const [, salt, workspaceId, period, run] = parseArray(content);
   const [runId, finishedAt, records, digest] = (run ?? []) as string[];
@@ -73,7 +73,7 @@ export function decodePeriod(content: string): PeriodLeaf | null {
   return encodePeriod(leaf, String(salt)) === content ? leaf : null;
 }
 
-/** Decodes the output of `encodeTenant`. Returns null for anything else. */
+/** Decodes a text that `encodeTenant` wrote. Returns null for any other text. */
 export function decodeTenant(content: string): BilledTenant | null {
   const [, salt, tenantId, displayName, externalRef, credits, requests, lines, number] = parseArray(content);
   if (!Array.isArray(lines)) return null;

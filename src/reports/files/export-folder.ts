@@ -45,7 +45,7 @@ export function exportName(name: string, occasion: ExportOccasion, format: Sheet
   return `${name}-${suffix}.${format}`;
 }
 
-/** Reads the state of an export. Returns an empty state if the folder is new or the state is unreadable. */
+/** Reads the recorded state of an export. Returns an empty state if no state is recorded or if it cannot be read. */
 export function readExportState(folder: string, name: string): ExportState {
   const path = statePath(folder, name);
   if (!existsSync(path)) return NEVER_EXPORTED;

@@ -61,10 +61,10 @@ export type SheetValue = string | number | bigint | boolean | null;
 
 /** Rows to export in any format. The rows may be iterated only once, because they can come from a running query. */
 export interface Sheet {
-  /** The sheet name in a workbook, in plain words. */
+  /** The name of the sheet in a workbook, in plain words. */
   name: string;
   columns: readonly SheetColumn[];
-  /** Values in column order. */
+  /** The rows. Each row has its values in the order of the columns. */
   rows: Iterable<readonly SheetValue[]>;
 }
 

@@ -19,7 +19,7 @@ const ANSI_STYLES: Readonly<Record<CellStyle, readonly [on: number, off: number]
   yellow: [33, 39],
 };
 
-/** The kinds that are aligned right. */
+/** The kinds of columns whose cells are aligned right: numbers. */
 const RIGHT_ALIGNED_KINDS: readonly unknown[] = [
   'credits',
   'count',

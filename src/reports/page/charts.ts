@@ -13,7 +13,10 @@ export interface ChartText {
   description: string;
 }
 
-/** The forecast of an open month, drawn as an outline above the current value. */
+/**
+ * The forecast of an open month. It is drawn as an outline on the month's bar, from the current value up to the
+ * forecast.
+ */
 export interface Outline {
   month: string;
   from: number;
@@ -120,10 +123,7 @@ export async function createCharts(): Promise<Charts> {
   };
 }
 
-/**
- * Returns the points of a small line chart (sparkline) of 100 by 24 units. The vertical axis goes from 0 to the largest
- * value.
- */
+/** Returns the points of a small line chart of 100 by 24 units. The vertical axis goes from 0 to the largest value. */
 export function sparkPoints(values: readonly bigint[]): string {
   const numbers = values.map(Number);
   const most = Math.max(...numbers, 1);

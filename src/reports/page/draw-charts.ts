@@ -14,7 +14,7 @@ export interface Drawing {
   hasForecast: boolean;
 }
 
-/** The charts of a report; null for a chart without data. */
+/** The charts of a report. A chart without data is null. */
 export interface ReportCharts {
   credits: Drawing | null;
   money: readonly Drawing[];

@@ -53,11 +53,11 @@ export interface PageData extends PageAlerts {
   asOf: string | null;
   complete: boolean;
   origin: PageOrigin;
-  /** Consecutive months. A month without data has 0 in every series. */
+  /** The consecutive months that the page shows. A month without data has 0 in every list of figures by month. */
   months: string[];
   totals: bigint[];
   tenantCounts: number[];
-  /** The largest tenants of the period. `others` is the sum of the rest by month. */
+  /** The tenants with the most credits in the period. `others` is the sum of all other tenants' credits, by month. */
   top: PageTenant[];
   others: bigint[];
   /** The charged amounts in minor units: for each currency, one amount for each of the `months`. */

@@ -101,7 +101,7 @@ function selectionOf(
     throw new UsageError(`there is no view ${JSON.stringify(name)}`, `use one of ${known.join(', ')}`);
   const columns = viewColumns(connection, view);
   const has = (column: string): boolean => columns.some((candidate) => candidate.name === column);
-  // A correction belongs to the month in which it is booked and billed.
+  // In views of corrections, the filter selects the month in which a correction is booked and billed.
   const period = has('booked_period') ? 'booked_period' : 'period';
   const selection = { workspace_id: filters.workspaceId, tenant_id: filters.tenantId, [period]: filters.period };
   for (const [column, value] of Object.entries(selection)) {

@@ -28,7 +28,7 @@ export function marginMonths(connection: LedgerDb, periods: readonly Period[]): 
 /** A budget in an open month, and the part of the budget that is used. */
 export interface BudgetUse {
   workspace_id: string;
-  /** Null for the budget of the whole workspace. */
+  /** The tenant that has the budget; null for the budget of the whole workspace. */
   tenant_id: string | null;
   period: Period;
   credits_used: bigint | null;

@@ -26,7 +26,7 @@ export interface MonthEndRequest {
   period: Period;
   workspaces: readonly MonthEndSubject[];
   maxChange: MaxChange | null;
-  /** The result of `verify` for the same state of the ledger; null if it was not verified. */
+  /** The result of `verify` for the same state of the ledger; null if the ledger was not verified. */
   verified: Pick<FileReport, 'headDigest' | 'faults'> | null;
   nowMs: number;
 }
@@ -211,7 +211,7 @@ function sumCorrections(connection: LedgerDb, periodKey: number): MonthEndWorksp
   return { tenants, amounts: sums.map(({ currency, minor }) => ({ currency, amount: formatMinor(minor, currency) })) };
 }
 
-/** Returns the command that clears a blocker, or null if only time does. */
+/** Returns the command that removes a blocker; null if only waiting helps. */
 function commandFor(kind: Blocker['kind'], id: string, period: Period): string | null {
   const word = shellQuote(id);
   const workspace = workspaceOption(id);

@@ -13,7 +13,7 @@ export interface WorkspaceMonthTotals extends UsageSum {
   closed: boolean;
   /** The time of the last complete reading of the month, ISO-8601 UTC; null before the first reading. */
   asOf: string | null;
-  /** Charges, corrections and manual lines by currency. */
+  /** The sums of charges, corrections and manual lines, by currency. */
   money: MoneySum[];
 }
 

@@ -12,7 +12,7 @@ const MAX_MATCHES = 5000;
 export interface RankingRequest {
   period: Period;
   workspaceId?: string | undefined;
-  /** Part of an id, name, reference or label. */
+  /** A text that a tenant's id, name, reference or labels must contain; default: all tenants. */
   search?: string | undefined;
   sort: TenantSort;
   offset: number;

@@ -18,7 +18,7 @@ export interface FocusRequest {
 export interface FocusGaps {
   /** The number of tenants with a line or usage that has no price. */
   unpriced: number;
-  /** The workspaces without data for the period. */
+  /** The ids of the workspaces that have no data for the period. */
   unknown: string[];
 }
 

@@ -63,7 +63,7 @@ function isUnused({ credits_used, request_count, lines }: SheetTenant): boolean 
 }
 
 function LetterheadRow({ letterhead: { name, address, logo } }: { letterhead: Letterhead }) {
-  // Shows the logo only if it is an image that the close stored.
+  // Shows the logo only if it is a `data:` URL of an image, because the document could contain any text here.
   const isImage = logo !== null && /^data:image\/(png|jpeg|svg\+xml);base64,[A-Za-z0-9+/=]*$/.test(logo);
   return (
     <div class="letterhead">

@@ -71,7 +71,8 @@ function VerifyForm() {
  * as HTML, because this program made both and they must not change.
  */
 function embeddedScripts(statement: StatementDocument, script: string): string {
-  // The statement's JSON text is embedded as a JSON string, because the check covers every character of it.
+  // The JSON text of the statement is embedded as a JSON string, because the check needs the text character by
+  // character.
   const json = JSON.stringify(renderJson(statement)).replaceAll('<', '\\u003c');
   return `<script type="application/json" id="statement">${json}</script>\n<script id="script">${script}</script>\n`;
 }
