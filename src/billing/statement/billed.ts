@@ -74,7 +74,9 @@ export interface BilledPeriod {
   state: 'open' | 'settling' | 'closed';
   /** The time of the close; if the period is not closed, the time of the latest run that covered it. */
   asOf: string | null;
-  /** The digest of the chain's head after the close; if the period is not closed, after the latest run. */
+  /**
+   * The digest of the close's link in the chain; if the period is not closed, that of the latest run that covered it.
+   */
   headDigest: string | null;
 }
 
