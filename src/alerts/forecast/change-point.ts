@@ -12,36 +12,53 @@ export interface UsageLevel {
 }
 
 /**
- * A change is searched for in this many latest days, then up to ROUNDS times in the days since the change found last.
+ * A change is first searched for in this many latest days. If one is found, the days since that change are searched
+ * again; at most ROUNDS searches in all.
  */
 const MAX_DAYS = 59;
 const ROUNDS = 4;
+/** The rate before a change is measured over this many days. */
 const DAYS_BEFORE = 28;
-/** Two rates differ if one is at least this multiple of the other and MIN_ERRORS standard errors away. */
+/**
+ * Two rates differ if one is at least this multiple of the other and they are more than MIN_ERRORS standard errors
+ * apart.
+ */
 const MIN_RATIO = 1.25;
 const MIN_ERRORS = 3.5;
 /** This share of the higher rate is added to both rates before they are compared, so that tiny rates do not differ. */
 const ADDED = 0.02;
-/** A new rate counts in full from this total weight of days. Below it, the mean of the new and the old rate is used. */
+/**
+ * A new rate is used alone if the weekday weights of its days add up to at least this. Otherwise, the mean of the new
+ * and the old rate is used.
+ */
 const YOUNG_WEIGHT = 1.5;
 /** A level change this short (days) is treated as temporary if a similar one was temporary before. */
 const MAX_PASSING = 14;
+/** An earlier stretch is similar to a change if it went at least this share of the way to the new rate. */
 const FULL_CHANGE_SHARE = 0.75;
 /**
  * A new level up to this old (days) may be a burst or a pause. A workspace has many tenants, whose bursts seldom
  * coincide.
  */
 export const MAX_BURST_DAYS = { tenant: 10, workspace: 1 };
-/** If a level is younger than this (days), its latest days are checked too: a burst may have ended unnoticed. */
+/**
+ * If a level is at most this old (days), the rate of its latest days is checked too: a burst may have ended unnoticed.
+ */
 const YOUNG_DAYS = 28;
 const LATEST_DAYS = 4;
-/** Half-lives, in days: a day's weight halves with each. Noisier usage gets a longer one, up to MAX_NOISE. */
+/**
+ * Half-lives in days: the weight of a day halves with each half-life of its age. The noisier the usage, the longer its
+ * half-life; noise above MAX_NOISE makes no difference.
+ */
 const LONG_HALF_LIFE = 90;
 const SHORT_HALF_LIFE = 10;
 const HALF_LIFE_OF_NOISE = 40;
 const MAX_NOISE = 1.5;
 
-/** Returns the usage level of daily credits, latest day first. A level up to `maxBurstDays` old may be a burst. */
+/**
+ * Returns the usage level of daily credits, which are given latest day first. A level up to `maxBurstDays` old may be a
+ * burst.
+ */
 export function findUsageLevel(days: readonly number[], week: WeekdayProfile, maxBurstDays: number): UsageLevel {
   const sums = new DaySums(days, week);
   const halfLife = SHORT_HALF_LIFE + HALF_LIFE_OF_NOISE * Math.min(MAX_NOISE, week.noise);
@@ -72,15 +89,19 @@ export interface RateChange {
   before: number;
 }
 
-/** With fewer days, or fewer pairs of days with usage, the noise is NOISE_OF_FEW or more: it cannot be measured. */
+/**
+ * With fewer than FEW_DAYS days, or fewer than MIN_PAIRS pairs of days with usage, noise cannot be measured well: it is
+ * taken to be at least NOISE_OF_FEW.
+ */
 const FEW_DAYS = 14;
 const MIN_PAIRS = 5;
 const NOISE_OF_FEW = 0.5;
 const MIN_NOISE = 0.04;
 
 /**
- * Returns the latest lasting change of daily credits, latest day first; null if there is none. The test is that of
- * `findUsageLevel`, but noise is the difference between neighbouring days, which a change of level hardly affects.
+ * Returns the latest lasting change of daily credits, which are given latest day first; null if there is no change. The
+ * test is that of `findUsageLevel`, but noise is the difference between neighbouring days, which a change of level
+ * hardly affects.
  */
 export function findRateChange(days: readonly number[]): RateChange | null {
   const week = computeWeekdayProfile(days);
@@ -88,7 +109,8 @@ export function findRateChange(days: readonly number[]): RateChange | null {
   const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
   if (at === null || wasTemporaryBefore(sums, days.length, at)) return null;
   const before = days.slice(at, at + DAYS_BEFORE);
-  // After a spike of a few days the rate is the same as before: that is no lasting change.
+  // If the rate is the median of the days before, only a short spike before the change raised their mean: that is no
+  // lasting change.
   if (!differs(sums.rate(0, at) ?? 0, lowerMedian(ratesOf(days, week, at)))) return null;
   return { days: at, rate: sum(days.slice(0, at)) / at, before: sum(before) / before.length };
 }
@@ -112,7 +134,10 @@ function noiseBetween(days: readonly number[], week: WeekdayProfile): number {
   return Math.max(days.length < FEW_DAYS ? NOISE_OF_FEW : MIN_NOISE, lowerMedian(differences));
 }
 
-/** Returns the median: the lower middle value if their number is even, 0 without values. */
+/**
+ * Returns the median. Of an even number of values, the lower one of the two in the middle is returned; 0 without
+ * values.
+ */
 function lowerMedian(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;
 }
@@ -154,11 +179,14 @@ class DaySums {
   }
 }
 
-/** Rates how clear a change between two stretches of days is. `errors`: how many standard errors they differ by. */
+/**
+ * Rates how clear a change between two stretches of days is. `errors`: by how many standard errors their rates differ.
+ */
 type Clearness = (since: Stretch, before: Stretch, errors: number) => number;
 
 /**
- * Returns the variance that a change at this day explains. It is largest at the day on which the rate really changed.
+ * Returns the variance that a change between two stretches of days explains. It is largest if the rate really changed
+ * between them.
  */
 function gainOf(since: Stretch, before: Stretch): number {
   const apart = since.used / since.weight - before.used / before.weight;
@@ -209,8 +237,8 @@ function clearestChange(
 }
 
 /**
- * Reports whether a stretch that differed as much from the usual rate, and lasted as long, occurred before and ended
- * within two weeks.
+ * Reports whether a similar change occurred before and ended within two weeks: a stretch of days that differed about as
+ * much from the usual rate as the days since `at` do.
  */
 function wasTemporaryBefore(sums: DaySums, length: number, at: number): boolean {
   if (at > MAX_PASSING) return false;
@@ -221,7 +249,7 @@ function wasTemporaryBefore(sums: DaySums, length: number, at: number): boolean 
   for (let from = at; from + at <= length; from += 1) {
     const way = ((sums.rate(from, from + at) ?? usual) - usual) / (now - usual);
     if (way < FULL_CHANGE_SHARE / 2) {
-      // Up to five days longer, because the first and the last window overlap with usual days.
+      // The limit is five days longer, because the first and the last window also contain usual days.
       if (wentFar && lasted <= MAX_PASSING + 5 - at) return true;
       lasted = 0;
       wentFar = false;

@@ -4,7 +4,7 @@ import { periodOfKey } from '../../ledger/store/schema/keys.ts';
 import { extrapolateToMonth } from '../figures/threshold.ts';
 import type { UsageHistory } from './usage-history.ts';
 
-/** The usual rate is known from at least this many days of readings. */
+/** The usual rate is computed from at least this many days of readings. */
 const MIN_READING_DAYS = 14;
 const LATEST_MEDIAN_DAYS = 5;
 

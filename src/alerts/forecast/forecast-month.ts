@@ -15,7 +15,8 @@ interface ForecastSubject {
 
 /**
  * Forecasts the credits of an open month; null if there is too little history. A workspace is forecast from its daily
- * credits, a tenant from its daily credits divided by the shared factor, and an intermittent tenant by its habits.
+ * credits, a tenant from its daily credits divided by the shared factor, and an intermittent tenant from what followed
+ * similar activity in the past.
  */
 export function forecastMonth(usageHistory: UsageHistory, month: ForecastSubject): UsageForecast | null {
   const { sample, periodKey, tenantKey } = month;

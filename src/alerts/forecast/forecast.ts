@@ -4,7 +4,8 @@ import { NOTHING_SHARED, type SharedPart } from './shared-factor.ts';
 import { BURSTY_NOISE, computeWeekdayProfile, type WeekdayProfile, weightAhead, weightOf } from './weekday-profile.ts';
 
 /**
- * A forecast of an open month's credits. `low` and `high` are the 5% and 97% quantiles, by habits the 7% and 93% ones.
+ * A forecast of an open month's credits. `low` and `high` are its 5% and 97% quantiles; for an intermittent tenant, the
+ * 7% and 93% quantiles.
  */
 export interface Forecast {
   low: bigint;
@@ -13,8 +14,8 @@ export interface Forecast {
 }
 
 /**
- * A forecast with `sure`, the credits that the month reaches in three of four cases. `sure` is null in a forecast by
- * habits and if the past is too short.
+ * A forecast with `sure`, the credits that the month reaches in three of four cases. `sure` is null for an intermittent
+ * tenant, and if the past is too short.
  */
 export interface UsageForecast extends Forecast {
   sure: bigint | null;
@@ -22,16 +23,23 @@ export interface UsageForecast extends Forecast {
 
 const LOW_QUANTILE = 0.05;
 const HIGH_QUANTILE = 0.97;
-/** Quantile of `sure`, which also includes that a recent rise ends: the month stays below it in one of four cases. */
+/**
+ * Quantile of `sure`: the month stays below `sure` in one of four cases. `sure` also allows for the end of a recent
+ * rise.
+ */
 const SURE_QUANTILE = 0.25;
 /**
- * With fewer days there is no `sure`, and the noise is at least MIN_NOISE_OF_FEW_DAYS: a few equal days may be chance.
+ * With fewer days of usage there is no `sure`, and the noise is at least MIN_NOISE_OF_FEW_DAYS: a few equal days may be
+ * chance.
  */
 const MIN_SURE_DAYS = 14;
 const MIN_NOISE_OF_FEW_DAYS = 0.5;
 /** If a new tenant used credits on fewer days, it may use no more: `low` is its credits to date. */
 const MIN_LOW_DAYS = 3;
-/** Share of the bursts early in the month that is not expected to repeat later. */
+/**
+ * If bursts brought more credits early in the month than the usual rate, less is expected later: this share of the
+ * excess is subtracted from the rest of the month.
+ */
 const EARLY_BURSTS_SHARE = 0.5;
 
 /**
@@ -76,7 +84,7 @@ export function forecastFromPast(
   };
 }
 
-/** A tenant with a shorter past (days) may still be growing into the service. */
+/** A tenant with fewer days of usage is new: its usage may still be growing. */
 const NEW_DAYS = 60;
 /** A new tenant grows if the newer half of its latest days has at least this multiple of the older half's credits. */
 const MIN_GROWTH = 1.25;
@@ -93,9 +101,9 @@ function restOfGrowth(days: readonly number[], left: number): number {
 }
 
 /**
- * How the forecast of an open month compares with a limit. `ahead`: surely over it. `inconclusive`: surely over nine
- * tenths of it, so that a pending alert keeps waiting. `near`: probably over nine tenths. `behind`: below that.
- * `unknown`: no forecast, or none with `sure`.
+ * How the forecast of an open month compares with a limit. `ahead`: `sure` reaches the limit. `inconclusive`: `sure`
+ * reaches nine tenths of the limit, so a pending alert stays pending. `near`: `likely` reaches nine tenths of it.
+ * `behind`: `likely` is lower. `unknown`: there is no forecast, or no `sure`.
  */
 export type Trend = 'ahead' | 'inconclusive' | 'near' | 'behind' | 'unknown';
 
@@ -111,9 +119,11 @@ export function trendOf(monthForecast: UsageForecast | null, limit: bigint): Tre
 const FIT_DAYS = 35;
 /** The day of the month is used instead of the weekday if its error is below this share of the weekday's error. */
 const NEARER = 0.85;
+/** At most this many latest days are compared with the same days of a previous month. */
 const COMPARED_DAYS = 10;
 /**
- * Days since a change up to this old are left out of the comparison, because the rate was different a month earlier.
+ * If the rate changed at most this many days ago, the days since then are left out of the comparison, because the rate
+ * was different a month earlier.
  */
 const MAX_SINCE = 14;
 /**
@@ -123,8 +133,8 @@ const MAX_SINCE = 14;
 const MAX_TIMES = 4;
 
 /**
- * Forecasts the rest of the month from the same days of the two previous months, scaled to the latest days; the lower
- * one counts. Null if weekdays predict the subject better than days of the month.
+ * Forecasts the rest of the month from the same days of the two previous months, scaled to the latest days, and returns
+ * the lower of the two results. Null if usage follows the weekday more closely than the day of the month.
  */
 function restByMonth(
   { days, elapsed, lengths, rests }: PastUsage,
@@ -162,15 +172,15 @@ const REFERENCE_DAYS = 60;
 const MAX_STRETCHES = 20;
 /** Number of simulated stretches with ordinary variation that are added to the subject's own stretches. */
 const SIMULATED_STRETCHES = 10;
-/** The rate is taken to rest on at most this many days. */
+/** The error of the rate is computed as if at most this many days were used for it. */
 const MAX_RATE_DAYS = 28;
-/** Variance that every forecast has: one part for the whole rest, one for each of its days. */
+/** Variance that every forecast has: one part for the rest of the month as a whole, and one for each of its days. */
 const BASE_VARIANCE = 0.004;
 const DAILY_VARIANCE = 0.0005;
 
 /**
- * Returns ratios of actual to forecast credits, ascending. They are those of past stretches of days as long as the rest
- * of the month, and simulated ones.
+ * Returns ratios of actual to forecast credits, ascending. They come from past stretches of days as long as the rest of
+ * the month, and from simulated stretches.
  */
 function factorsOf(
   days: readonly number[],

@@ -1,7 +1,7 @@
 import type { UsageForecast } from './forecast.ts';
 import { activeDaysIn, MIN_ACTIVE_DAYS } from './past-days.ts';
 
-/** A tenant is intermittent if it was active on too few of this many latest days. */
+/** A tenant is intermittent if it was active on fewer than MIN_ACTIVE_DAYS of this many latest days. */
 const RECENT_DAYS = 28;
 /** A stretch of activity ends with this many days without usage. */
 const PAUSE_DAYS = 7;
@@ -14,20 +14,27 @@ const MAX_PAUSE_DAYS = 90;
 /** A past moment is compared only if this many days before it are known. */
 const MIN_DAYS_BEFORE = 28;
 
-/** Moments of other tenants count less: this much is added to their distance, and their weight is this share. */
+/**
+ * Moments of other tenants influence a forecast less: OTHERS_DISTANCE is added to their distance, and OTHERS_WEIGHT is
+ * their weight. A tenant's own moments have the weight 1.
+ */
 const OTHERS_DISTANCE = 1;
 const OTHERS_WEIGHT = 0.3;
-/** The forecast is taken from the nearest moments with this total weight. */
+/**
+ * The forecast is taken from the nearest moments that together have this weight, but from at most MAX_NEIGHBOURS
+ * moments.
+ */
 const NEIGHBOUR_WEIGHT = 24;
 const MAX_NEIGHBOURS = 80;
 /** With fewer comparable moments there is no forecast. */
 const MIN_NEIGHBOURS = 5;
 /**
- * How far past usage is left unscaled if the present level is known from only one active day. 0: it is scaled fully to
- * that level. 1: it is not scaled.
+ * Past usage is scaled to the present level. If that level is known from only one active day, this part of the scaling
+ * is left out. 0: past usage is scaled fully. 1: it is not scaled.
  */
 const LEVEL_SHRINKAGE = 0.7;
 
+/** Quantiles for `low` and `high`. */
 const LOW = 0.07;
 const HIGH = 0.93;
 
@@ -47,8 +54,8 @@ export function countPauses(days: readonly number[]): number {
 }
 
 /**
- * Reports whether a tenant is forecast by its habits: it pauses habitually, or has earlier usage and is active on too
- * few days to have a rate. `days` are daily credits, latest first.
+ * Reports whether a tenant has no steady rate: it pauses habitually, or it has earlier usage and was active on too few
+ * of the latest days. `days` are daily credits, latest first.
  */
 export function isIntermittent(days: readonly number[]): boolean {
   if (hasFewActiveDays(days)) return days.slice(RECENT_DAYS).some((credits) => credits > 0);
@@ -98,10 +105,11 @@ interface ActivityStretch {
   level: number;
   /** Idle days before the stretch. */
   pause: number;
-  /** Active days among the latest 28. */
+  /** Active days among the 28 days before the moment. */
   recent: number;
 }
 
+/** A past moment that is compared with the present. */
 interface Moment {
   distance: number;
   weight: number;

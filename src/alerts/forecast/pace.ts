@@ -2,7 +2,7 @@ import { DAY_MS } from '../../core/durations.ts';
 import { toFraction } from '../figures/fraction.ts';
 import type { PeriodPhase } from '../figures/period-phase.ts';
 
-/** No month is forecast before this time after its start, because a few busy days would look like a trend. */
+/** No month is forecast before this much of it has passed, because a few busy days would look like a trend. */
 const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
 /**
  * A forecast over the limit must hold in every run for this long: slightly less than a day, so that the run at the same

@@ -6,13 +6,18 @@ export interface PastUsage {
   elapsed: number;
   /** Lengths of the open month and the two previous months, in days. */
   lengths: readonly [open: number, before: number, earlier: number];
-  /** The credits of each of the two previous months after the same number of days; null without a reading. */
+  /**
+   * The credits that each of the two previous months used from the same point on until its end; null without a reading.
+   */
   rests: readonly [before: number | null, earlier: number | null];
 }
 
 /** A rate is computed from at most this many latest days. */
 export const RATE_DAYS = 120;
-/** Habits are looked for in this many latest days, more than a year, because they show over months. */
+/**
+ * Habitual pauses are looked for in this many latest days. This is more than a year, because habits show only over
+ * months.
+ */
 export const HABIT_DAYS = 400;
 /** Days before a pause of this many days are not used. */
 const LONGEST_PAUSE = 28;
@@ -26,8 +31,8 @@ export class DailyCredits {
   #reached: number | null = null;
 
   /**
-   * `known` is the number of days whose start was read. `reachedBefore` returns the cumulative credits at that many
-   * days ago. It is called in order, from 0 days on, and never if no day is needed.
+   * `known` is the number of latest days whose start was read. `reachedBefore` returns the cumulative credits at that
+   * many days ago. It is called in order, from 0 days on, and never if no day is needed.
    */
   constructor(known: number, reachedBefore: (daysAgo: number) => number) {
     this.#known = known;

@@ -72,7 +72,8 @@ export function createCachedReadings(history: LedgerDb): Readings {
       const { entryIds, numbers } = seriesOf(periodKey, tenantKey);
       let count = entryIds.length;
       return asked.map((entryId) => {
-        // The entries asked for are in the order of days, so each is searched from the one before.
+        // The requested entries follow the order of days, so the search for each entry starts where the last search
+        // ended.
         while (count > 0 && (entryIds[count - 1] as number) > entryId) count -= 1;
         while (count < entryIds.length && (entryIds[count] as number) <= entryId) count += 1;
         return count === 0 ? 0 : (numbers[count - 1] as number);

@@ -15,7 +15,7 @@ export function roundedSpanMs(fromMs: number, toMs: number): number {
 
 /**
  * Among this many latest runs before a moment, the last one in the chain is used. So readings are right even if a clock
- * ran ahead, for fewer runs than this.
+ * ran ahead, as long as it did so for fewer runs than this.
  */
 export const MAX_CHAIN_ORDERED_RUNS = 100;
 
@@ -40,7 +40,9 @@ interface TimedRun {
 }
 
 export interface RunTimes {
-  /** Returns the last run before a moment; among the latest runs, the last one in the chain. */
+  /**
+   * Returns the last run before a moment: of the MAX_CHAIN_ORDERED_RUNS latest runs by time, the last one in the chain.
+   */
   before(atMs: number): TimedRun | undefined;
   /** Returns the first run after a given run that ended between two moments. */
   after(runKey: number, fromMs: number, toMs: number): TimedRun | undefined;
@@ -108,11 +110,11 @@ export function createCachedRunTimes(history: LedgerDb, workspaceKey: number): R
   };
 }
 
-/** Finds the runs around moments, and looks up each of them once. */
+/** Finds the readings around moments. Each moment is looked up once. */
 export class RunMoments {
   readonly #nowMs: number;
   readonly #runs: RunTimes;
-  /** A moment before the first run, and the first run: later calls for earlier moments need no look-up. */
+  /** `first` is the first run, and `byMs` is a moment before it. Moments up to `byMs` need no further look-up. */
   #untouched: { byMs: number; first: TimedRun | undefined } = { byMs: Number.NEGATIVE_INFINITY, first: undefined };
 
   constructor(runs: RunTimes, nowMs: number) {

@@ -27,11 +27,11 @@ const MAX_RESPONSE = 1.6;
 /** A normal level that has not held for this many days is forgotten. */
 const FORGET_AFTER_DAYS = 56;
 
-/** A tenant's share of the shared factor. */
+/** The effect of the shared factor on one tenant. */
 export interface SharedPart {
   /** The credits of the month to date that the shared factor caused; below zero after a shared fall. */
   credits: number;
-  /** The shared factor of the latest day, 1 if there is none, and how many days it has lasted. */
+  /** The shared factor of the latest day (1: no shared change), and the number of days that it has lasted. */
   lasting: { factor: number; days: number };
 }
 
@@ -51,7 +51,7 @@ export function removeSharedFactor(
     if (change > 1 / MAX_RESPONSE && change < MAX_RESPONSE) own[day] = usual;
   }
   const [, before, earlier] = lengths;
-  // The rest of the previous month: from the same day of that month until its end.
+  // The rest of a previous month is the time from the same day of that month until its end.
   const restWithout = (rest: number | null, from: number, to: number): number | null => {
     const used = usedBetween(days, from, to);
     return rest === null || used <= 0 ? rest : (rest * usedBetween(own, from, to)) / used;
@@ -83,9 +83,9 @@ function lastingFactor(factors: readonly number[]): SharedPart['lasting'] {
  * Returns the shared factor of each day, latest first: how many times their usual credits the tenants of a workspace
  * used. It is 1 for ordinary days and for days with too little history. `histories` are the daily credits of a sample
  * of tenants, latest day first. Method: each day gets a level, the median change of the tenants against their usual
- * days. Usual days are taken at level 0, so that a burst never becomes usual. A level that lasts for four weeks
- * becomes normal. Factors compare each day with the present normal level, so a lasting step is also divided out of
- * the days before it.
+ * days. Days are divided by the factor of their level before they serve as usual days, so that a burst never becomes
+ * usual. A level that lasts for four weeks becomes normal. Factors compare each day with the present normal level, so a
+ * lasting step is also divided out of the days before it.
  */
 export function computeSharedFactors(histories: readonly (readonly number[])[]): number[] {
   const length = Math.max(0, ...histories.map((history) => history.length));
@@ -134,7 +134,10 @@ function isNear({ level, error }: DayChange, other: number): boolean {
   return Math.abs(level - other) < Math.max(MIN_CHANGE, MIN_FACTOR_ERRORS * error);
 }
 
-/** Returns the median of the levels close to `level` in the latest four weeks, if most days are; otherwise null. */
+/**
+ * Returns the median of those levels of the latest four weeks that are close to `level`; null if fewer than
+ * MIN_CHANGED_DAYS days are close.
+ */
 function lastingLevel(levels: readonly number[], day: number, level: number): number | null {
   const near = levels.slice(day, day + NEW_NORMAL_DAYS).filter((other) => Math.abs(other - level) < 2 * MIN_CHANGE);
   return near.length < MIN_CHANGED_DAYS ? null : median(near);
@@ -185,7 +188,8 @@ function usualAround({ days, activeBy }: TenantDays, day: number, weeks: 'before
 }
 
 /**
- * Returns the median. Sorts the values in place by insertion, because it is called for each tenant and day with eight.
+ * Returns the median. Sorts the values in place by insertion, because it is called for each tenant and day with eight
+ * values.
  */
 function median(values: number[]): number {
   for (let place = 1; place < values.length; place += 1) {

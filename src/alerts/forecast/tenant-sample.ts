@@ -5,9 +5,9 @@ import { HABIT_DAYS, RATE_DAYS } from './past-days.ts';
 import { computeSharedFactors } from './shared-factor.ts';
 import type { UsageHistory } from './usage-history.ts';
 
-/** The number of tenants in a sample. They are enough for a median; reading more would only take longer. */
+/** A sample has at most this many tenants. That is enough for a median; reading more tenants would only take longer. */
 const MAX_SAMPLE_TENANTS = 60;
-/** At most this many intermittent tenants complete the short history of another one. */
+/** If the history of an intermittent tenant is short, the histories of at most this many others are used too. */
 const MAX_INTERMITTENT = 12;
 
 const bounds = preparedSql('SELECT min(tenant_key), max(tenant_key) FROM tenant_usage WHERE period_key = ?', 'raw');

@@ -74,7 +74,7 @@ export class UsageHistory {
   readonly #firstPeriods: Map<number, number | null>;
   readonly #statements;
   readonly #figures;
-  /** Credits of the tenant read last, by period and last entry. */
+  /** A cache for the tenant that was read last: its credits by period, and then by entry id. */
   #lastRead: { tenantKey: number | null; periods: Map<number, (entryId: number) => bigint> } = {
     tenantKey: 0,
     periods: new Map(),
@@ -91,9 +91,10 @@ export class UsageHistory {
   }
 
   /**
-   * Returns the readings before and after a moment of a period, for use in SQL: the last entry id of each, and which
-   * fraction of the time between them had passed at that moment. `later` is null if it is the present figures. Returns
-   * null if nothing was read before the moment.
+   * Returns the readings before and after the moment `daysAgo` days ago, for use in SQL: the last entry id of each
+   * reading, and the fraction of the time between them that had passed at that moment. `later` is null if the later
+   * reading is the present figures, or if it is not needed (`passed` is 0). Returns null if nothing was read before the
+   * moment.
    */
   between(periodKey: number, daysAgo: number): { earlier: number; later: number | null; passed: number } | null {
     const { nowMs } = this.sources;
@@ -129,20 +130,23 @@ export class UsageHistory {
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   }
 
-  /** Returns when the run before a given run ended: usage that the given run read first is newer. Null without one. */
+  /**
+   * Returns when the run before `runKey` ended; null without an earlier run. Usage that `runKey` was the first to read
+   * is newer than that.
+   */
   readonly endBefore = oncePerKey((runKey: number): number | null => {
     const finishedAt = this.#statements.endBefore.get(this.sources.workspaceKey, runKey) as string | undefined;
     return finishedAt === undefined ? null : Date.parse(finishedAt);
   });
 
-  /** Returns the end of the latest earlier run whose time is not in the future; null without one. */
+  /** Returns the end of the latest earlier run whose time is not in the future; null without such a run. */
   readonly lastRunMs = once((): number | null => {
     const { connection, workspaceKey, nowMs } = this.sources;
     const run = lastApplied(connection).get({ workspaceKey, latest: latestPlausibleTime(nowMs) });
     return run === undefined ? null : Date.parse(run.finishedAt ?? '');
   });
 
-  /** Returns the last entry of the run that found a period settled; null if no earlier run did. */
+  /** Returns the id of the last entry that existed when a run found the period settled; null if no earlier run did. */
   settledEntry(periodKey: number): number | null {
     const { connection, workspaceKey } = this.sources;
     const runKey = settledBy(connection).get({ periodKey })?.runKey;
@@ -151,7 +155,7 @@ export class UsageHistory {
     return run === undefined ? 0 : (run.firstEntryId ?? 0) + run.entries - 1;
   }
 
-  /** Returns the figures that a tenant had when an earlier run found the period settled; null if none did. */
+  /** Returns the figures that a tenant had when an earlier run found the period settled; null if no earlier run did. */
   settledFigures(periodKey: number, tenantKey: number): UsageFigures | null {
     const lastEntryId = this.settledEntry(periodKey);
     if (lastEntryId === null) return null;
@@ -159,7 +163,7 @@ export class UsageHistory {
     return figures === undefined ? NO_USAGE : { credits: figures[0], requests: figures[1] };
   }
 
-  /** Returns the credits in a period as read by a moment; null if nothing had been read. */
+  /** Returns the credits in a period as they had been read at a moment; null if nothing had been read then. */
   reading(periodKey: number, tenantKey: number | null, atMs: number): bigint | null {
     const mark = this.#markOf(periodKey, atMs);
     return mark === null ? null : creditsBetween(mark, this.#knownOf(periodKey, tenantKey));
@@ -198,7 +202,7 @@ export class UsageHistory {
   }
 
   /**
-   * Returns the daily credits before the days of `marks`. Cumulative credits start at 0 with the period and are
+   * Returns the daily credits between the moments in `marks`. Cumulative credits are 0 at the start of the period and
    * negative before it. Above 2^53 they are rounded, which makes no difference to a forecast.
    */
   #dailyUntil({ periodKey, marks, ends }: DayMarks, tenantKey: number | null): DailyCredits {
@@ -285,7 +289,7 @@ export class UsageHistory {
   /** Returns the totals of all tenants in a period. */
   readonly sumOf = oncePerKey((periodKey: number) => sumUsage(this.sources.connection, periodKey));
 
-  /** Called only if there is a past: in a first run it would read an entry for each record. */
+  /** This is called only if earlier readings exist: in a first run, it would read an entry for each record. */
   readonly #totals = oncePerKey((periodKey: number) => totalsOf(this.sources.connection, periodKey));
 
   #state(periodKey: number, tenantKey: number | null): bigint {
@@ -328,7 +332,10 @@ export class UsageHistory {
   }
 }
 
-/** Returns a cached value of a replay, which `make` computes when it is first needed. Without a replay: computes it. */
+/**
+ * Returns a cached value of a replay, which `make` computes when it is first needed. Without a replay, nothing is
+ * cached.
+ */
 function keptValue<V>(
   kept: ByTenant<V> | undefined,
   { periodKey, tenantKey }: { periodKey: number; tenantKey: number },
@@ -346,8 +353,9 @@ const NOW = Number.MAX_SAFE_INTEGER;
 const NOTHING = -1;
 
 /**
- * A moment between two readings, which are given by their last entries. `passed / whole` is the fraction of the time
- * between them that had passed. `later` is null if one reading is close enough.
+ * A moment between two readings. `earlier` and `later` are the ids of their last entries. `passed / whole` is the
+ * fraction of the time between the readings that had passed. `later` is null if the earlier reading is close enough to
+ * the moment.
  */
 interface Mark {
   periodKey: number;
@@ -358,8 +366,8 @@ interface Mark {
 }
 
 /**
- * The ends of days, latest first, back to the first that was read. `ends` has entry ids by month; `earlier` and `later`
- * in `marks` are positions in its lists.
+ * The moments at which days end, latest first, back to the first day that was read. `ends` has entry ids by month;
+ * `earlier` and `later` in `marks` are positions in its lists.
  */
 interface DayMarks {
   /** The open period that the days are counted back from. */
@@ -389,7 +397,8 @@ const statementsOf = perConnection((connection) => ({
     )
     .safeIntegers()
     .raw(),
-  // If the clock ran ahead, a run seems to end after later ones. So the earliest end of it and later runs is used.
+  // If the clock ran ahead, a run seems to end after later ones. So the earliest end of this run and the later runs is
+  // used.
   ends: connection
     .prepare(
       `SELECT CASE WHEN min(run_key) = @runKey THEN min(finished_at) END FROM (

@@ -48,8 +48,8 @@ export function weightOf({ weights }: Pick<WeekdayProfile, 'weights'>, day: numb
 }
 
 /**
- * Sums the weights of the coming days; the last day may count in part. The first of them is tomorrow's weekday, whose
- * weight is six positions back.
+ * Sums the weights of the coming days; the last day may count in part. The first coming day has the weekday of position
+ * 6, because positions count backwards from the day that ended last.
  */
 export function weightAhead(week: WeekdayProfile, days: number): number {
   let weight = 0;
@@ -59,7 +59,9 @@ export function weightAhead(week: WeekdayProfile, days: number): number {
   return weight;
 }
 
-/** Returns each day divided by the mean of its week; null in weeks without usage. */
+/**
+ * Returns the credits of each day divided by the mean of the seven days around it; null if these days have no usage.
+ */
 function sharesOfWeeks(days: readonly number[]): (number | null)[] {
   const length = Math.min(WEEK_DAYS, days.length);
   return days.slice(0, WEEKS * WEEK_DAYS).map((credits, day) => {
@@ -75,7 +77,7 @@ interface DayShare {
   share: number;
 }
 
-/** Returns the shares that one weekday had of its weeks, ascending. */
+/** Returns the results of `sharesOfWeeks` for one weekday, ascending. */
 function sharesOfWeekday(parts: readonly (number | null)[], weekday: number): DayShare[] {
   const shares: DayShare[] = [];
   for (let day = weekday; day < parts.length; day += WEEK_DAYS) {
@@ -85,10 +87,7 @@ function sharesOfWeekday(parts: readonly (number | null)[], weekday: number): Da
   return shares.sort((a, b) => a.share - b.share);
 }
 
-/**
- * Returns the mean of the middle half, so that a burst in one week does not count. `without` leaves out one of the
- * days.
- */
+/** Returns the mean of the middle half, so that a burst in one week does not count. The day `without` is left out. */
 function middleMean(ascending: readonly DayShare[], without: number | null = null): number {
   const count = ascending.length - (without === null ? 0 : 1);
   if (count === 0) return 1;
@@ -102,7 +101,7 @@ function middleMean(ascending: readonly DayShare[], without: number | null = nul
   return total / (count - 2 * cut);
 }
 
-/** Reports whether days are closer to their weekday than to an average day. */
+/** Reports whether days are clearly closer to the usual share of their weekday than to an average day. */
 function fitsWeekdays(
   parts: readonly (number | null)[],
   byWeekday: readonly (readonly DayShare[])[],

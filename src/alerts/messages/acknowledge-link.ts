@@ -1,10 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ChannelRoute } from '../pipeline/route.ts';
 
-/** The target of an acknowledge link: one alert, or all alerts of a message (`msg_...`), while their conditions hold. */
+/**
+ * What an acknowledge link acknowledges: one alert, or all alerts of a message (`msg_...`), while their conditions
+ * hold.
+ */
 export interface AcknowledgeTarget {
   id: string;
-  /** The episode of the alert, so that the link cannot acknowledge a later one; 0 for a message. */
+  /** The episode of the alert, so that the link cannot acknowledge a later episode; 0 for a message. */
   episode: number;
   channel: string;
 }

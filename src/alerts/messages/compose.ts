@@ -53,7 +53,7 @@ const TYPE_OF_EVENT: Partial<Record<NotificationEvent, NotificationType>> = {
   closed: 'alert.resolved',
 };
 
-/** The reason of an end, by the alert's state. */
+/** Why an alert has ended, by the state of the alert. */
 const ENDS: Partial<Record<AlertState, ClosedBecause>> = { resolved: 'gone', expired: 'left_window', pending: 'gone' };
 
 /** Composes messages about alerts from the figures that the last run stored. */
@@ -120,7 +120,10 @@ export class MessageComposer {
     });
   }
 
-  /** An alert that is still open is closed because its month settled, or because its route changed. */
+  /**
+   * Returns the reason for a `closed` message. If the alert itself is still open, its month has settled, or the alert
+   * is no longer routed to the channel.
+   */
   #endOf({ state, rule, level }: ComposedAlert): ClosedBecause {
     if (state === 'expired' && this.#isEnded()) return 'workspace_ended';
     return ENDS[state] ?? (isFinal({ rule, level }) ? 'settled' : 'unrouted');

@@ -12,7 +12,7 @@ import { findRateChange, type RateChange } from '../forecast/change-point.ts';
 import { READING_TOLERANCE_MS } from '../forecast/run-moments.ts';
 import type { DailyUsage } from './facts/facts.ts';
 
-/** A tenant's credits in a period from this moment on, until the next reading. */
+/** A tenant's credits in a period, as they were from `atMs` until the next reading. */
 export interface Reading {
   atMs: number;
   credits: bigint;
@@ -46,8 +46,8 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
   const ratesBefore = previous.total === null ? [] : dailyRates(days.previous);
   const rates = dailyRates(days.current);
   const lastRate = rates.pop() ?? 0;
-  // A day in progress counts once it has more credits than the day before. In a past month, the last rate is left
-  // out, because it also contains the rest of the day before.
+  // The rate of the day in progress is used only once it is above that of the day before. In a past month, the last
+  // rate is left out, because it also contains the rest of the day before.
   const isOpen = startMs + elapsedMs < periodEndMs(period);
   if (isOpen && lastRate > (rates.at(-1) ?? ratesBefore.at(-1) ?? 0)) rates.push(lastRate);
   const all = [...ratesBefore, ...rates];
@@ -66,7 +66,7 @@ export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead 
   };
 }
 
-/** Returns the latest lasting change of daily rates, the earliest first; null without one. */
+/** Returns the latest lasting change of daily rates, which are given earliest first; null if there is no change. */
 function lastingChangeOf(rates: readonly number[]): RateChange | null {
   // Negative credits are a correction, not a rate.
   if (rates.length === 0 || rates.some((rate) => rate < 0)) return null;
@@ -95,8 +95,9 @@ function atDayEnds(
 }
 
 /**
- * Reports whether the rate can have changed on a day: only if the usage of that day and of the day before is known. A
- * change on the first day of a month is always possible. Negative days belong to the previous month.
+ * Reports whether readings can show a change of the rate on a day: the usage of that day and of the day before must be
+ * known. On the first day of the month (0), only that day's usage must be known. Days below 0 belong to the previous
+ * month.
  */
 function isDaySeen({ previous, current }: DailyUsage['days'], day: number): boolean {
   const rates = day < 0 ? ratesOfDays(previous) : ratesOfDays(current);
@@ -111,7 +112,9 @@ export function ratesOfDays(days: readonly (bigint | null)[]): (number | null)[]
   });
 }
 
-/** Returns the credits of each day; those of days without a reading are spread evenly. */
+/**
+ * Returns the credits used on each day. Usage since the last reading is spread evenly over the days without a reading.
+ */
 function dailyRates(days: readonly (bigint | null)[]): number[] {
   const rates: number[] = [];
   let known = 0n;
@@ -152,7 +155,7 @@ interface DailyUsageSubject {
 }
 
 const entriesOfTenant = preparedSql(
-  // The run in progress has no end yet.
+  // `finished_at` is null for the run in progress.
   `SELECT r.finished_at, e.credits_after FROM usage_entries e JOIN runs r ON r.run_key = e.run_key
      WHERE e.period_key = ? AND e.tenant_key = ? ORDER BY e.entry_id`,
   'safeIntegers',

@@ -5,10 +5,10 @@ import type { DailyUsage } from './facts/facts.ts';
 /** One month as a row of bars, one character for each day. */
 export interface DayBars {
   period: Period;
-  /** All rows of a chart have the same scale. */
+  /** One character for each day. All rows of a chart have the same scale. */
   bars: string;
   total: bigint;
-  /** The usage of at least one day is known. */
+  /** True if the usage of at least one day is known. */
   isKnown: boolean;
 }
 
@@ -17,7 +17,10 @@ const UNKNOWN_USAGE_MARK = '·';
 const NO_USAGE_MARK = '_';
 const BAR_LEVELS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** Draws the previous and the current month as bars, in this order. `highest` is the day that sets the scale. */
+/**
+ * Draws the previous and the current month as bars, in this order. `highest` is the credits of the day with the most
+ * usage, which sets the scale.
+ */
 export function dayBars(period: Period, { days }: DailyUsage): { rows: DayBars[]; highest: number } {
   const series = [
     { period: addPeriods(period, -1), known: days.previous },

@@ -5,7 +5,10 @@ import { inOneText } from './message.ts';
 import { byChange, inParts, type MadeMessage, type Part, type Rendered } from './message-parts.ts';
 import { renderPayload } from './notification.ts';
 
-/** The end of the ledger's chain. A receiver that keeps the digest can later prove that the ledger was changed. */
+/**
+ * The end of the ledger's chain. A receiver that keeps the digest can check later that the chain up to this point was
+ * not changed.
+ */
 export interface ChainHead {
   seq: number;
   digest: string;
@@ -23,8 +26,8 @@ export interface SummaryContext {
 
 /**
  * Builds the daily summary of a channel, in as many messages as its size limit requires. It has one item for each
- * alert: by workspace, then open before ended, critical before warning, and largest change first. Message ids are
- * derived from the alerts in them.
+ * alert. Items are sorted by workspace, then open before ended, critical before warning, and largest change first.
+ * Message ids are derived from the alerts in them.
  */
 export function dailySummaries<T extends Rendered>(all: readonly T[], context: SummaryContext): MadeMessage<T>[] {
   const { channel, timezone, dueAt, at, head, mostBytes } = context;

@@ -16,7 +16,7 @@ import { usageKind } from '../rules/rules.ts';
 import { createDailyUsage } from './daily-usage.ts';
 import type { Evidence, EvidenceEntry, MoneyAtStake, Predecessor, TenantsEvidence } from './facts/facts.ts';
 
-/** Number of entries in a notification, the latest ones. `finance_history` has all of them. */
+/** At most this many entries are listed in a notification, the latest ones. `finance_history` has all entries. */
 const MAX_NAMED_ENTRIES = 20;
 
 export interface EvidenceAbout {
@@ -33,7 +33,10 @@ const readLatestEntries = preparedSql(
   'safeIntegers',
 );
 
-/** Creates a function that gathers evidence. Days, entries and shares are loaded when they are read, workspace totals once. */
+/**
+ * Creates a function that gathers evidence. Daily usage, entries and shares are loaded when they are first read. The
+ * totals of a workspace are loaded once for all alerts.
+ */
 export function createEvidence(
   connection: LedgerDb,
   priceOf: CreditPricer | null,
@@ -113,8 +116,8 @@ export function createEvidence(
 }
 
 /**
- * The tenants of a workspace in a month and in the compared month. `times` scales the credits up to the workspace's
- * forecast.
+ * A month of a workspace, and the month that it is compared with. Multiplied by `times`, the credits to date become the
+ * workspace's forecast.
  */
 interface WorkspaceMonth {
   periodKey: number;
@@ -148,7 +151,7 @@ function largestOf(connection: LedgerDb, month: WorkspaceMonth): TenantsEvidence
     .all(month) as TenantsEvidence['largest'];
 }
 
-/** Prices the credits at stake of all tenants; null unless each has a price, all in one currency. */
+/** Prices the credits at stake of all tenants; null unless all tenants have a price in the same currency. */
 function moneyOfAll(
   connection: LedgerDb,
   month: WorkspaceMonth,
@@ -186,8 +189,8 @@ export interface StakeSides {
 }
 
 /**
- * Returns the two amounts whose difference is at stake. `projected` is the forecast of an open period. Null if the
- * rule has no stake, and for a tenant that stopped but had not used less before.
+ * Returns the two numbers of credits whose difference is at stake. `projected` is the forecast of an open period. Null
+ * if the rule has no stake, and for a fall if the current credits are not below the previous ones.
  */
 export function stakeSides(
   rule: RuleName,
@@ -222,7 +225,10 @@ export function moneyAtStake(
   return stakeMoney(more.amountMinor - less.amountMinor, { currency: more.currency, isGrowth: likely > compared });
 }
 
-/** Returns null where the price moves against the credits, as where a volume discount begins: no words fit both. */
+/**
+ * Formats a change of the price. Null if the price falls although the credits rise, or the reverse, such as where a
+ * volume discount begins: no sentence fits both.
+ */
 function stakeMoney(
   change: bigint,
   { currency, isGrowth }: { currency: string; isGrowth: boolean },
@@ -232,7 +238,7 @@ function stakeMoney(
   return { amount: formatMinor(amountMinor, currency), amount_minor: amountMinor, currency };
 }
 
-/** The JSON text that is stored with a transition; integers are exact. */
+/** Renders evidence as the JSON text that is stored with a transition of an alert. Integers are exact. */
 export function renderEvidence(evidence: Evidence): string {
   return inertJson(stringifyExact(evidence));
 }

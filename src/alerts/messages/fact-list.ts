@@ -87,7 +87,7 @@ function thresholdWords({ rule, threshold, evidence, credits }: Facts): string |
   return `${limit}: ${words}${exact === Number(threshold) ? '' : ', rounded up'}`;
 }
 
-/** Formats the credits at stake if the credits above do not already show them. */
+/** Formats the credits at stake; null if the fact "Credits" already shows the same difference. */
 function differenceWords({ rule, period, threshold, credits }: Facts, difference: bigint): string | null {
   const words = `${grouped(difference)} credits`;
   if (usageKind(rule)?.stake?.of === 'over_limit' && threshold !== null)

@@ -37,13 +37,13 @@ export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageTe
   };
 }
 
-/** Names the largest members; empty for workspaces, because the lines list all of them. */
+/** Returns a sentence with the largest alerts; empty for system alerts, because their lines name the workspaces. */
 export function largestWords(all: readonly Facts[]): string {
   const isSystem = all.some(({ rule }) => RULE_TABLE[rule].type === 'system');
   return isSystem ? '' : `Largest: ${firstOf(memberLines(all), MAX_NAMED_MEMBERS)}.`;
 }
 
-/** Returns each member with its figures, such as `acme 345,035 (June 122,435)`. */
+/** Returns one text for each alert, with its figures, such as `acme 345,035 (June 122,435)`. */
 export function memberLines(all: readonly Facts[]): string[] {
   const isForecast = areForecast(all);
   return all.map((each) => {
@@ -63,8 +63,8 @@ function togetherWords(all: readonly Facts[]): string {
 }
 
 /**
- * Reports whether the alerts ended because their causes are gone. The last message about settled figures is no such
- * end.
+ * Reports whether the message is about alerts that have ended or are no longer sent to the channel. The last message
+ * about a settled month is not: it shows the final figures.
  */
 function hasEnded(all: readonly Facts[]): boolean {
   return all.some(({ event, closed_because }) => event === 'closed' && closed_because !== 'settled');
@@ -78,7 +78,10 @@ function changeSentences(rule: UsageRule, all: readonly Facts[]): string[] {
   return [haveSettled ? settled(first) : '', first.event === 'grown' ? eventWords(first) : ''];
 }
 
-/** Sums the differences of all members; null if they are different kinds of figures. */
+/**
+ * Sums the changes of all alerts, in credits. Null if the changes cannot be summed: for ended alerts, system alerts and
+ * usage over a limit, and if only some of the alerts are forecasts.
+ */
 export function sumOf(all: readonly Facts[]): bigint | null {
   const [first] = all;
   if (first === undefined || hasEnded(all)) return null;
@@ -91,7 +94,7 @@ export function sumOf(all: readonly Facts[]): bigint | null {
   );
 }
 
-/** Reports whether all members are likely and have forecasts. */
+/** Reports whether all alerts are likely and have forecasts. */
 function areForecast(all: readonly Facts[]): boolean {
   return all.every(({ level, evidence }) => level === 'likely' && evidence.projection !== null);
 }
@@ -101,8 +104,8 @@ function expectedCredits(facts: Facts, isForecast: boolean): bigint {
 }
 
 /**
- * Describes a finding of many tenants: `5 of 34 tenants of ws-1 are over their March limit`. If more tenants had the
- * alert before: `5 more tenants ..., 14 of 34 in all`.
+ * Returns the title of a message about alerts of several tenants: `5 of 34 tenants of ws-1 are over their March limit`.
+ * If more tenants had the alert before: `5 more tenants ..., 14 of 34 in all`.
  */
 function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, reached }: TenantCounts): string {
   const [first] = all as [Facts];
@@ -116,13 +119,13 @@ function foundOfMany(rule: UsageRule, all: readonly Facts[], { tenants, likely, 
   return `${grouped(all.length)}${more} tenants of ${place} ${found}, ${grouped(inAll)} of ${grouped(tenants)} in all`;
 }
 
-/** Returns the reason that all members have in common; null if they differ. */
+/** Returns why the alerts ended if the reason is the same for all of them; null otherwise. */
 function sharedReason(all: readonly Facts[]): Facts['closed_because'] {
   const because = new Set(all.map(({ closed_because }) => closed_because));
   return because.size === 1 ? (all[0]?.closed_because ?? null) : null;
 }
 
-/** Describes the end for many tenants: `March jump of 5 tenants of ws-1 closed`. */
+/** Returns the title of a message about ended alerts of several tenants: `March jump of 5 tenants of ws-1 closed`. */
 function endOfMany(rule: UsageRule, all: readonly Facts[]): string {
   const [first] = all as [Facts];
   const about = `${monthOf(first)} ${rule.kind.title} of ${counted(all.length, 'tenant')} of ${placeOf(first)}`;
@@ -138,7 +141,7 @@ function whyOfMany(all: readonly Facts[]): string {
   return why === 'gone' ? '' : 'Ended, or no longer sent here.';
 }
 
-/** Returns the figure that one member is compared with. */
+/** Returns the figure that one alert is compared with. */
 function comparedFigureOf(rule: UsageRule, facts: Facts): string {
   if (rule.message.comparison !== undefined) return rule.message.comparison(facts);
   const { credits, period, previous_period } = facts;

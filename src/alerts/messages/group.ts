@@ -9,7 +9,7 @@ import { renderPayload } from './notification.ts';
 
 /**
  * Composes the messages about several alerts of one rule for a channel, as few as the receiver's size limit allows.
- * They contain every member completely, largest first.
+ * Together they contain every alert completely, the one with the largest change first.
  */
 export function groupMessages<T extends Rendered>(
   all: readonly T[],

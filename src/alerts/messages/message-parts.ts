@@ -21,12 +21,12 @@ export interface Part {
 const MAX_MEMBERS = 100;
 /** Largest size of a message in bytes: many receivers refuse 200 kB or more. */
 export const MAX_BYTES = 180_000;
-/** Upper bound for the bytes of a message besides its members. */
+/** Besides its alerts, a message has at most this many bytes. */
 const FRAME_BYTES = 2_000;
 
 /**
- * Splits members, in order, into messages that receivers accept. A member that is too large by itself gets its own
- * message.
+ * Splits alerts, in order, into messages that are small enough for the receiver. An alert that is too large even alone
+ * gets its own message.
  */
 export function inParts<T extends Rendered>(
   members: readonly T[],
@@ -48,7 +48,9 @@ export function inParts<T extends Rendered>(
   return parts.map((own, index) => ({ ...make(own, { part: index + 1, parts: parts.length }), members: own }));
 }
 
-/** Compares members by the size of their change, largest first. Likely alerts count with their forecast. */
+/**
+ * Compares alerts by the size of their change, largest first. For a likely alert, the change of its forecast is used.
+ */
 export function byChange(a: Rendered, b: Rendered): number {
   return compareFigures(changeSize(b), changeSize(a));
 }

@@ -13,12 +13,12 @@ export interface MessageText {
 /** The kind of a message, which channels show as a word and as a colour. */
 export type MessageKind = 'critical' | 'warning' | 'closed' | 'summary' | 'test';
 
-/** A message before a channel gives it a form. All texts are inert, whatever names they contain. */
+/** A message before it is formatted for a channel. All texts are inert, even if they contain names from outside. */
 export interface Message extends MessageText {
   kind: MessageKind;
   /** The event if the alert was sent before, such as `grown`; null for other alerts. */
   event: NotificationEvent | null;
-  /** The page about the alert, and the page that acknowledges it; null without `http.public_url`. */
+  /** Links to the page about the alert and to the page that acknowledges it; null without such a page. */
   links: { open: string | null; acknowledge: string | null };
   /** A command that shows more or solves the problem; null without one. */
   command: string | null;

@@ -1,4 +1,4 @@
-/** Why an alert is muted, in words. Silences and inhibitions are worded below. */
+/** Why nobody is notified of an alert, in words. `mutedBy` reads the reasons that name a silence or another alert. */
 const REASONS: Readonly<Record<string, string>> = {
   seed: 'found by the first sync',
   unrouted: 'not routed to any channel',
@@ -14,7 +14,7 @@ export function mutedBy(because: string | null): { how: 'muted' | 'inhibited'; i
   return id === undefined ? null : { how: word === 'silence' ? 'muted' : 'inhibited', id };
 }
 
-/** Explains why nobody is notified; null if somebody is or was. */
+/** Explains why nobody is notified of an alert; null if somebody is or was notified. */
 export function mutedWords(because: string | null): string | null {
   const by = mutedBy(because);
   return by === null ? (REASONS[because ?? ''] ?? null) : `${by.how} by ${by.id}`;

@@ -12,7 +12,7 @@ export function quietSetting(facts: Facts): string | null {
   const [more, less] =
     stakeOf === 'fall' ? [credits.previous, credits.current] : [monthCredits(facts), credits.previous];
   if (less <= 0n) return null;
-  // A tenth above the observed ratio.
+  // The observed ratio, rounded down to tenths, plus a tenth.
   return ofTenant(tenant_id, `ratio: ${Number((more * 10n) / less + 1n) / 10}`);
 }
 

@@ -52,29 +52,35 @@ const EVENT_WORDS: Partial<Record<Facts['event'], string>> = {
 export function eventWords(facts: Facts): string {
   const { event, evidence, level } = facts;
   if (event === 'grown') return usageRule(facts.rule)?.message.grown ?? 'Grown since the last message.';
-  // An alert that eased because a predecessor was found was not corrected by the service.
+  // If the alert eased because a predecessor was found, the service has corrected nothing.
   if (event === 'eased' && evidence.predecessor !== null) return '';
   if (event === 'eased' && level === 'likely' && evidence.projection !== null)
     return 'Corrected: now it is only a forecast again.';
-  // This message repeats an uncertain delivery or follows a change of routes, so the alert never ended.
+  // In its first episode the alert has never ended. The message repeats an uncertain delivery or follows a change of
+  // routes.
   if (event === 'again' && facts.episode < 2) return '';
   return EVENT_WORDS[event] ?? '';
 }
 
-/** Tells the date of the figures if they are older than a day. */
+/** Returns a sentence with the date of the figures if they are older than a day; empty otherwise. */
 export function readWords(facts: Facts): string {
   const { period, read_at, created_at } = facts;
   if (period === null || read_at === null || Date.parse(created_at) - Date.parse(read_at) < DAY_MS) return '';
   return `Figures as of ${momentName(read_at, facts)}.`;
 }
 
-/** Explains which month is meant if it is a different month in the reader's time zone. */
+/**
+ * Returns a note that months are in UTC if the channel's time zone is in another month at that moment; empty otherwise.
+ */
 export function monthWords({ period, created_at, time_zone }: Facts): string {
   const isOtherMonth = localDay(created_at, time_zone).slice(0, 7) !== created_at.slice(0, 7);
   return period !== null && isOtherMonth ? 'Billing months are in UTC.' : '';
 }
 
-/** Returns the failing part that a system alert is about, or else its workspace. */
+/**
+ * Returns what a system alert is about: the name after the colon in its cause, such as a channel, or else its
+ * workspace.
+ */
 function whose(facts: Facts): string {
   const name = facts.cause?.split(':').slice(1).join(':');
   return name ? named(name) : placeOf(facts);

@@ -2,12 +2,18 @@ import { HOUR_MS } from '../../core/durations.ts';
 import { ageMs } from '../../core/stored-time.ts';
 import { LEVEL_RANK, type Level, type NotificationEvent, type Severity } from '../../core/text/alert-words.ts';
 
-/** A channel gets at most one message per alert and level in this time. Less than a day, so that tomorrow's run at the same hour counts. */
+/**
+ * A channel gets at most one message about an alert at one level in this time. It is slightly less than a day, so that
+ * the run at the same hour of the next day may send a message.
+ */
 const MIN_INTERVAL_PER_LEVEL_MS = 23.5 * HOUR_MS;
-/** A system alert that begins this often within the window is flapping, until it has not changed for `steadyMs`. */
+/** A system alert that begins `begins` times within `windowMs` is flapping until it has not changed for `steadyMs`. */
 const FLAPPING = { begins: 5, windowMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
 
-/** Growth steps: each next multiple of the notified magnitude is notified; the last one repeats. */
+/**
+ * An alert is notified again when its magnitude reaches the next of these multiples of the last notified magnitude.
+ * After the last step, that step is used again and again.
+ */
 const GROWTH_STEPS = [
   { numerator: 3n, denominator: 2n },
   { numerator: 2n, denominator: 1n },
@@ -22,18 +28,26 @@ export interface CurrentAlert {
   level: Level;
   severity: Severity;
   magnitude: bigint | null;
-  /** The magnitude is a bit mask of facts, such as budget steps. Each fact is notified once. */
+  /** True if the magnitude is a bit mask of facts, such as budget steps. Each fact is notified once. */
   isBitMask: boolean;
   acknowledged: boolean;
-  /** Growth below `critical_share`: after its first message, it is sent once it has become critical or has settled. */
+  /**
+   * True for growth below `critical_share`. After the first message, the next one is sent when the alert becomes
+   * critical or its figures settle.
+   */
   isImmaterial: boolean;
-  /** A likely alert rests on a forecast, so that `happened` only confirms it. */
+  /** True if a likely alert of this rule rests on a forecast, which the level `happened` only confirms. */
   isFromForecast: boolean;
-  /** The figures of its month have settled: the alert is a record, and its next message is the last one. */
+  /**
+   * True if the figures of the alert's month have settled: the alert is a record, and its next message is the last one.
+   */
   isFinal: boolean;
-  /** The last run found the cause gone; the next one ends the alert. */
+  /** True if the last run found the cause gone; the next run that also does ends the alert. */
   isClearing: boolean;
-  /** Earlier begins and the last change of a system alert, latest last; null for alerts about usage. */
+  /**
+   * The times at which a system alert began, latest last, and of its last change, in milliseconds since the epoch; null
+   * for alerts about usage.
+   */
   system: { begins: readonly number[]; changedMs: number } | null;
 }
 
@@ -45,16 +59,16 @@ export interface LastNotification {
   severity: Severity;
   /** Number of growth messages at this level. It selects the next growth step. */
   notifiedCount: number;
-  /** The notified size: growth is measured against it. */
+  /** The magnitude in the last message. Growth is measured against it. */
   magnitude: bigint | null;
-  /** The last message was not an end. */
+  /** True if the last message did not announce the end of the alert. */
   open: boolean;
   atMs: number;
-  /** Sent on its own, not in a digest. */
+  /** True if the message was sent on its own, not in a digest. */
   atOnce: boolean;
 }
 
-/** Results of the steps before: route, inhibit and silence, for one alert and one channel. */
+/** What the earlier steps of the pipeline (route, inhibit, silence) decided for one alert and one channel. */
 export interface ChannelPolicy {
   routed: boolean;
   /** Id of the alert that inhibits this one; null: none. */
@@ -70,10 +84,16 @@ export interface ChannelPolicy {
 
 export type NotifyDecision =
   | { event: NotificationEvent; notifiedCount: number }
-  /** No message. `evaluateAtMs` is when to decide again; null: when something changes. */
+  /**
+   * No message is sent, for this reason. `evaluateAtMs` is the time to decide again; null: decide again only when
+   * something changes.
+   */
   | { event: null; reason: string; evaluateAtMs: number | null };
 
-/** Decides whether a channel is notified of an alert now: compares its condition with the last message. The first match wins. */
+/**
+ * Decides whether a channel is notified of an alert now, by comparing the alert with the last message. The first check
+ * that applies decides.
+ */
 export function decideNotification(
   alert: CurrentAlert,
   last: LastNotification | null,
@@ -98,15 +118,15 @@ export function decideNotification(
 }
 
 /**
- * Reports whether a channel needs no message about settled figures: it got one, or the baseline already had a limit
- * passed.
+ * Reports whether a channel needs no message about settled figures: it already got that message, or the limit had
+ * already been passed at the first sync (`baseline`).
  */
 function isComplete({ episode }: CurrentAlert, last: LastNotification): boolean {
   const isKnown = last.event === 'baseline' ? last.level !== 'likely' : last.level === 'settled';
   return isKnown && last.episode === episode;
 }
 
-/** Reports whether growth was sent as a warning, and still is one. */
+/** Reports whether the last message about growth was a warning, and the growth is still too small to be critical. */
 function staysImmaterial({ isImmaterial }: CurrentAlert, { event, severity }: LastNotification): boolean {
   return isImmaterial && severity === 'warning' && event !== 'baseline';
 }
@@ -115,9 +135,12 @@ function staysImmaterial({ isImmaterial }: CurrentAlert, { event, severity }: La
 interface Change {
   event: NotificationEvent;
   notifiedCount: number;
-  /** Sent at once, even if a message of the same level was sent less than a day ago. */
+  /** True if the change is sent at once, even if a message of the same level was sent less than a day ago. */
   isUrgent?: boolean;
-  /** The forecast has come true or the credits have grown, without passing a plan: the last message still holds. */
+  /**
+   * True if the forecast has come true or the credits have grown, without passing a plan: the last message is still
+   * right.
+   */
   isProgress?: boolean;
 }
 
@@ -153,8 +176,8 @@ function hasGrown({ magnitude, isBitMask }: CurrentAlert, last: LastNotification
 }
 
 /**
- * Returns how long the message must wait because one of the same level was sent less than a day ago. A message in a
- * digest does not count. Messages of another level do not wait, except `eased`, which is not urgent.
+ * Returns how long (ms) the message must wait because a message of the same level was sent less than a day ago. A
+ * message in a digest causes no wait. Messages of another level do not wait, except `eased`, which is not urgent.
  */
 function remainingIntervalMs(
   event: NotificationEvent,

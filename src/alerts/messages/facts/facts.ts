@@ -11,7 +11,7 @@ export interface FigureChange {
   change: bigint;
 }
 
-/** The payload of a channel. `schemas/alert-notification.json` describes the same fields. */
+/** The payload of a message to a channel. `schemas/alert-notification.json` describes the same fields. */
 export interface Notification {
   /** `msg_...`; the same on every attempt, so that receivers can drop repeats. */
   notification_id: string;
@@ -50,16 +50,22 @@ export interface Notification {
   evidence: Evidence;
   /** The run that brought the figures; null when no run did. */
   run_id: string | null;
-  /** When the alert began to hold, ISO-8601 UTC; for an end, when it began for the last time. */
+  /**
+   * When the condition of the alert began to hold, ISO-8601 UTC. In a message about the end: when it began for the last
+   * time.
+   */
   began_at: string | null;
   /** Time of the reading, ISO-8601 UTC; null for system alerts. */
   read_at: string | null;
   created_at: string;
   /** IANA time zone of the channel, for times in the sentence. Months and days of usage are in UTC. */
   time_zone: string;
-  /** The page about it; null where `http.public_url` is not set. */
+  /** Link to the page about the alert; null without `http.public_url`, and for an alert without a workspace. */
   link: string | null;
-  /** Link to the page that acknowledges the alert without another token; null without `http.public_url`, and for an end. */
+  /**
+   * Link to the page that acknowledges the alert without another token; null without `http.public_url`, and in a
+   * message about the end of the alert.
+   */
   acknowledge_link: string | null;
   /** A title for people: who, what, how much. Names in it are inert text. */
   title: string;
@@ -95,16 +101,22 @@ export interface Evidence {
   /** The tenant's share of the workspace's growth, in percent; null unless both grew. */
   share_of_increase_percent: number | null;
   share_of_workspace_percent: number | null;
-  /** The difference to the compared figure; for an open period, including its forecast. */
+  /**
+   * The difference between the credits and the compared credits. In an open period, rules about growth or a limit use
+   * the forecast instead of the credits to date.
+   */
   at_stake_credits: bigint | null;
   at_stake_money: MoneyAtStake | null;
   /** The tenant's daily usage; null for alerts about a workspace and for system alerts. */
   daily_usage: DailyUsage | null;
-  /** The change of credits in two parts: more requests at the old rate, and the change of the rate. */
+  /**
+   * The change of credits in two parts: the part from more or fewer requests at the old credits per request, and the
+   * part from a change of credits per request.
+   */
   split: { volume_credits: bigint; intensity_credits: bigint } | null;
   entries: EvidenceEntry[];
   entry_count: number;
-  /** The limits of all plans that it has exceeded, lowest first. */
+  /** The limits of all plans that the usage has exceeded, lowest first. */
   planned_bounds: bigint[];
   predecessor: Predecessor | null;
   /** The tenants of an alert about a workspace; null for others. */
@@ -116,8 +128,8 @@ export interface TenantsEvidence {
   /** At most five tenants with the largest growth since the compared month, largest first. */
   largest: { tenant_id: string; previous_credits: bigint; current_credits: bigint }[];
   /**
-   * The multiple that more than half of the tenants grew by; for an open month by forecast. Null if they did not
-   * grow.
+   * More than half of the tenants have reached at least this multiple of their compared month; in an open month, by
+   * their forecasts. Null without such shared growth.
    */
   common_growth: number | null;
 }

@@ -8,7 +8,7 @@ import type { Facts } from './facts.ts';
 
 /** A month up to this many months ago is named without its year. */
 const MONTHS_BY_NAME = 11;
-/** Longer names are cut in sentences. The payload has the full name. */
+/** Names with more characters are shortened in sentences. The payload has the full name. */
 const NAME_CHARACTERS = 80;
 
 /** Formats a number with thousands separators and at most one decimal. */
@@ -17,7 +17,7 @@ export function grouped(value: bigint | number): string {
   return String(rounded).replace(/^-?\d+/, withThousands);
 }
 
-/** Rounds up to two significant digits. */
+/** Rounds credits upwards, to two significant digits. */
 export function roundedUp(credits: bigint): bigint {
   const step = 10n ** BigInt(Math.max(0, String(credits).length - 2));
   return ((credits + step - 1n) / step) * step;
@@ -25,7 +25,7 @@ export function roundedUp(credits: bigint): bigint {
 
 const FORECAST_DIGITS = 3;
 
-/** Rounds a forecast to three significant digits, because it is not more exact than that. */
+/** Rounds a forecast to three significant digits, because forecasts are not more exact than that. */
 export function roundedForecast(credits: bigint): bigint {
   if (credits < 0n) return -roundedForecast(-credits);
   const step = 10n ** BigInt(Math.max(0, String(credits).length - FORECAST_DIGITS));
@@ -53,7 +53,7 @@ export function signed(value: bigint | number): string {
   return value > 0 ? `+${grouped(value)}` : grouped(value);
 }
 
-/** Formats an id for a sentence, in quotes if it could be mistaken for another word. */
+/** Formats an id for a sentence. An id that could be mistaken for ordinary words is put in quotes. */
 export function named(id: string): string {
   const name = shortened(id);
   return /^[\p{L}\p{N}](?:[\p{L}\p{N}_+@-]|\.(?=\d))*$/u.test(name) ? name : `"${name.replaceAll('"', '\\"')}"`;
@@ -65,7 +65,10 @@ export function shortened(name: string): string {
   return inertText(shown);
 }
 
-/** Returns `March`, or `March 2025` if another March is closer to `at`. */
+/**
+ * Returns the name of a month, such as `March`. The year is added (`March 2025`) unless the month is one of the twelve
+ * up to `at`.
+ */
 export function monthName(period: string, at: string): string {
   const [year = 0, month = 1] = period.split('-').map(Number);
   const [nowYear = 0, nowMonth = 1] = at.slice(0, 7).split('-').map(Number);
@@ -79,7 +82,7 @@ export function dayName(period: string, day: number, at: string): string {
   return `${day} ${monthName(period, at)}`;
 }
 
-/** Formats the day of an ISO-8601 date or time in the same way. */
+/** Formats the day of an ISO-8601 date or time, such as `17 March`. */
 export function dateName(date: string, at: string): string {
   return dayName(date.slice(0, 7), Number(date.slice(8, 10)), at);
 }

@@ -49,8 +49,8 @@ export function baselineWords(facts: Facts): string {
 }
 
 /**
- * Formats a forecast as `18,000 to 24,000`, or its only figure, to three digits. A figure that would cross the limit or
- * fall below the used credits is not rounded.
+ * Formats a forecast as a range, such as `18,000 to 24,000`, or as one figure if it has no range. Figures are rounded
+ * to three digits, unless rounding moves a figure across the limit or below the used credits.
  */
 export function forecast({ evidence, credits, threshold }: Facts): string {
   const { projection } = evidence;
@@ -66,7 +66,7 @@ export function forecast({ evidence, credits, threshold }: Facts): string {
   return range.length === 2 ? range.join(' to ') : words(likely);
 }
 
-/** Returns the credits that represent the month: the forecast of a likely alert, otherwise the used credits. */
+/** Returns the forecast of the month's credits for a likely alert that has a forecast; otherwise the used credits. */
 export function monthCredits({ level, evidence, credits }: Facts): bigint {
   const forecastCredits = level === 'likely' ? evidence.projection?.credits : undefined;
   return BigInt(forecastCredits ?? credits?.current ?? 0n);
@@ -74,7 +74,10 @@ export function monthCredits({ level, evidence, credits }: Facts): bigint {
 
 type BuiltLimit = NonNullable<Facts['evidence']['threshold']>;
 
-/** Computes the limit in numbers and in words: a multiple of the baseline, or the baseline plus a number of credits. */
+/**
+ * Computes a limit as a number and in words. The limit is the larger of two figures: a multiple of the baseline, and
+ * the baseline plus a minimum number of credits.
+ */
 export function limitOf(
   { ratio, min_credits }: BuiltLimit,
   credits: bigint,
@@ -95,7 +98,7 @@ export function settled(facts: Facts): string {
   return facts.level === 'settled' ? `${monthOf(facts)} has settled.` : '';
 }
 
-/** Returns the forecast of an open month with expected growth; empty otherwise. */
+/** Returns a sentence with the forecast; empty without a forecast, or if it is not above the used credits. */
 export function forecastWords(facts: Facts): string {
   const { projection } = facts.evidence;
   if (projection === null || projection.credits <= (facts.credits?.current ?? 0n)) return '';
@@ -115,7 +118,7 @@ export function soFarWords(facts: Facts): string {
   return `${grouped(used)} so far, ${grouped(times)}x the same point in ${monthName(previous_period, created_at)}.`;
 }
 
-/** A cause is named if it explains at least a quarter of the change. */
+/** A cause is named if it explains at least one part in this many (a quarter) of the change. */
 const MIN_CAUSE_PARTS = 4n;
 
 /** Returns the credits of the month: the forecast of an open month, otherwise the used credits. */
@@ -132,8 +135,8 @@ interface RateChange {
 }
 
 /**
- * Returns the latest lasting change of daily usage if it explains at least a quarter of the month's change. Null if there
- * is none, and if usage fell in a month that grows or rose in a month that falls.
+ * Returns the latest lasting change of daily usage if it explains at least a quarter of the month's change. Null if
+ * there is no such change. A fall of daily usage does not explain a growing month, nor a rise a falling month.
  */
 export function rateChange(facts: Facts): RateChange | null {
   const { evidence, credits, period, read_at, created_at } = facts;
@@ -149,7 +152,7 @@ export function rateChange(facts: Facts): RateChange | null {
   return isCause ? { since, before, now } : null;
 }
 
-/** Names the change of daily usage that explains the month's change; empty without one. */
+/** Returns a sentence about the change of daily usage that explains the month's change; empty if no change does. */
 export function sinceWords(facts: Facts): string {
   const change = rateChange(facts);
   if (change === null) return '';
@@ -162,7 +165,7 @@ export function growthCauses(facts: Facts): ('requests' | 'each')[] {
   const { credits, requests } = facts;
   if (credits === null || requests === null || credits.current <= 0n) return [];
   const [current, asked] = [BigInt(credits.current), BigInt(requests.current)];
-  // The forecast of an incomplete month shows its causes.
+  // In an open month, the causes of the forecast growth are named.
   const expected = expectedOf(facts);
   const split = splitCreditChange(
     { credits: BigInt(credits.previous), requests: BigInt(requests.previous) },
@@ -184,7 +187,7 @@ export function causeWords(facts: Facts): string {
   return { requests: 'More requests.', each: 'Each request costs more.', none: '' }[causes[0] ?? 'none'];
 }
 
-/** Returns the limits of the plans that the growth has exceeded. */
+/** Returns a sentence with the limits of the plans that the growth has exceeded; empty if it has exceeded none. */
 export function plan({ evidence }: Facts): string {
   const { planned_bounds } = evidence;
   return planned_bounds.length === 0 ? '' : `Planned: up to ${listed(planned_bounds.map(grouped))}.`;
