@@ -7,18 +7,18 @@ export interface Finding {
   severity: Severity;
   /** The limit in credits; null for rules without one. */
   threshold: bigint | null;
-  /** The size that growth is measured by; null if growth is not notified. */
+  /** The size of the condition: an alert has grown if this has grown. Null if growth is not notified. */
   magnitude: bigint | null;
-  /** The magnitude is a bit mask of facts; each new bit is growth and is notified once. */
+  /** True if the magnitude is a bit mask of facts. Each new bit is growth and is notified once. */
   isBitMask: boolean;
-  /** The rule must still hold this much later before anyone is notified; null: it need not be confirmed. */
+  /** The rule must still hold this much later before anyone is notified; null: the finding need not be confirmed. */
   confirmAfterMs: number | null;
 }
 
 /**
- * The result of a rule. `holds`: its condition holds. `clear`: it does not; `atOnce`: no second run has to confirm
- * that. `between`: it narrowly fails. Then a firing alert stays, with a smaller magnitude if it shrank, and a pending
- * one stays pending only if the result is `inconclusive`.
+ * The result of a rule. `holds`: its condition holds. `clear`: the condition does not hold; `atOnce` is true if no
+ * second run has to confirm that. `between`: the condition narrowly fails. Then a firing alert stays open, with a
+ * smaller magnitude if it shrank, and a pending alert stays pending only if `inconclusive` is true.
  */
 export type Judgement =
   | { verdict: 'holds'; finding: Finding }
@@ -39,8 +39,8 @@ export function clear(atOnce: boolean): Judgement {
 }
 
 /**
- * The previous period. `usable` is false if it cannot be compared with, because its figures are probably too low: it is
- * the first period of the workspace or tenant, or was last read before its end.
+ * The previous period. `usable` is false if nothing can be compared with this period, because its figures are probably
+ * too low: it is the first period of the workspace or tenant, or it was last read before its end.
  */
 export interface PreviousPeriod {
   figures: UsageFigures | null;

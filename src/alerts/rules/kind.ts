@@ -9,18 +9,19 @@ interface KindBase {
   severity: Severity | 'both';
 }
 
-/** A condition by which one alert inhibits another. */
+/** The reason why one alert inhibits another. */
 export type InhibitionCondition = 'new_id' | 'metering_stopped' | 'shared_growth';
 
 /** Facts about a rule that judges usage. The pipeline and the messages read them. */
 export interface UsageKind extends KindBase {
   docs: UsageDocs;
   /**
-   * `readings`: compares two readings of one period, which a service may withdraw and restore. Absent: compares months.
+   * `readings`: the rule compares two readings of one period, between which a service may remove or restore credits.
+   * Absent: the rule compares months.
    */
   compares?: 'readings';
   levels?: Levels;
-  /** The condition by which its alerts inhibit others. */
+  /** The reason for which alerts of this rule inhibit other alerts. Absent: they inhibit none. */
   inhibits?: InhibitionCondition;
   inhibitedBy?: readonly InhibitionCondition[];
   /** The credits at stake. Absent: none. */
@@ -33,7 +34,8 @@ interface Levels {
   /** A likely alert rests on a forecast. Its level then becomes `happened`, then `settled`. */
   fromForecast?: true;
   /**
-   * What happens when the month settles. `kept`: the alert stays, and its figures are final. `ends`: the alert ends.
+   * What happens to an alert when its month settles. `kept`: the alert stays, and its figures are final. `ends`: the
+   * alert ends.
    */
   settled?: 'kept' | 'ends';
   /** Messages about settled figures wait for the daily digest. */
@@ -44,8 +46,8 @@ interface Levels {
 interface Stake {
   /**
    * `growth`: credits above the compared month; an open month adds to them and a plan may expect them. `fall`: credits
-   * below it; the threshold is the highest figure that counts. `over_limit`: credits above the threshold. `change`: the
-   * difference between two readings.
+   * below the compared month; the threshold is the highest figure that is still a fall. `over_limit`: credits above the
+   * threshold. `change`: the difference between two readings.
    */
   of: 'growth' | 'fall' | 'over_limit' | 'change';
   /** Evidence shows the tenant's share of the workspace's growth. */
@@ -66,7 +68,7 @@ interface Growth {
 export interface UsageDocs {
   /** The condition in figures, by level. The key '' stands for all levels. */
   holds: Readonly<Record<string, string>>;
-  /** The severity, where the rule's `severity` does not determine it. */
+  /** A description of the severity; absent where the rule's `severity` says everything. */
   severity?: string;
 }
 
@@ -76,8 +78,8 @@ export interface SystemKind extends KindBase {
   /** The part of an alert's cause before the colon; the part after it names a channel, an export or an outlet. */
   causes: Readonly<Record<string, CauseKind>>;
   /**
-   * `workspace`: its alerts say that a workspace cannot be read; a complete run ends them, and several workspaces of
-   * one service fail together. `ledger`: its alerts are about the whole ledger.
+   * `workspace`: alerts of the rule say that a workspace cannot be read. A complete run ends these alerts. Several
+   * workspaces of one service fail together. `ledger`: its alerts are about the whole ledger.
    */
   scope: 'workspace' | 'ledger';
   /** Its alerts inhibit system alerts of a lower rank and all alerts about usage. */
@@ -87,6 +89,6 @@ export interface SystemKind extends KindBase {
 export interface CauseKind {
   /** Overrides the rule's severity. */
   severity?: Severity;
-  /** The condition; absent where the rule has no other cause. */
+  /** The condition in words; absent if it is the only cause of the rule. */
   docs?: string;
 }

@@ -22,13 +22,13 @@ export interface EndedWords {
 export interface UsageMessage {
   found: (facts: Facts) => FoundWords;
   ended: (facts: Facts) => EndedWords;
-  /** Completes a title about several tenants. */
+  /** Completes the title of a message about several tenants. */
   foundForMany: (month: string, likely: 'all' | 'some' | 'none') => string;
   /** Replaces "Grown since the last message." */
   grown?: string;
   /** Returns the sentence about the price of the credits at stake. */
   cost?: (amount: string, facts: Facts) => string;
-  /** Returns the figure that one member of a group is compared with. Absent: the compared month's. */
+  /** Returns the figure that an alert in a group is compared with. Absent: the credits of the compared month. */
   comparison?: (facts: Facts) => string;
 }
 
@@ -39,7 +39,7 @@ export interface UsageMessage {
 export interface CauseMessage {
   /** The title of a finding. */
   found: (subject: string) => string;
-  /** The title of its end. */
+  /** The title of the message that the fault has ended. */
   ended: (subject: string) => string;
   /** The remedy, as an imperative. */
   todo: string;

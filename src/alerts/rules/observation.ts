@@ -6,7 +6,7 @@ import type { UsageFigures } from '../figures/usage-figures.ts';
 import type { Forecast } from '../forecast/forecast.ts';
 import type { Judgement } from './judgement.ts';
 
-/** What an alert is about: a rule, and a tenant, period or failing part. There is one alert for each subject. */
+/** What an alert is about: a rule, and a tenant, a period or a failing part. Each subject has one alert. */
 export interface AlertSubject {
   rule: RuleName;
   /** Null for system alerts. */

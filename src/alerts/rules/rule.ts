@@ -8,13 +8,16 @@ import type { AlertSubject, Observation, PredecessorTenant } from './observation
 /** The detection of a usage rule. */
 export interface Detection {
   /**
-   * Returns a SQL condition for tenants that the rule may apply to; null: none. The conditions of all rules form one
-   * statement.
+   * Returns a SQL condition for the tenants that the rule may apply to; null if there are none. The conditions of all
+   * rules are combined into one statement.
    */
   candidates?: (context: RuleContext, look: PeriodLook) => Conditions | null;
-  /** Returns other subjects in a period that the rule may apply to; null is the workspace. */
+  /** Returns the keys of other tenants that the rule may apply to in a period; null stands for the workspace. */
   inPeriod?: (context: RuleContext, look: PeriodLook) => Iterable<number | null>;
-  /** Returns subjects, in any period, that this run gives a reason to judge. `current` is the open period. */
+  /**
+   * Returns tenants or workspaces, in any period, that must be judged because of something in this run. `current` is
+   * the open period.
+   */
   inRun?: (context: RuleContext, current: number) => Iterable<Candidate>;
   /** Judges a tenant; null if the rule has no result. `known` is the open alert, null if there is none. */
   ofTenant?: (
@@ -32,11 +35,11 @@ export interface OpenAlert {
   firing: Level | null;
   magnitude: bigint | null;
   previous: UsageFigures | null;
-  /** Read only by the rule for new tenants. */
+  /** Returns the predecessor that the alert names; null if it names none. Used only by the rule for new tenants. */
   predecessor: () => PredecessorTenant | null;
 }
 
-/** A subject to judge, with its figures before this run if the rule needs them. */
+/** A tenant or workspace to judge in a period. `before`: its figures before this run, if the rule needs them. */
 export interface Candidate {
   periodKey: number;
   /** Null for the workspace. */

@@ -55,8 +55,8 @@ export interface SystemRule {
 }
 
 /**
- * Every rule by its name. A new rule is a folder, one line here, and its name in `RULES`: configuration and ledger check
- * names against that list and cannot import rules. It does not compile while one of the two is missing.
+ * Every rule by its name. A new rule is a folder, one line here, and its name in `RULES`: configuration and ledger
+ * check names against that list and cannot import rules. The program does not compile if one of the two is missing.
  */
 export const RULE_TABLE: Readonly<Record<RuleName, UsageRule | SystemRule>> = {
   jump: { type: 'usage', kind: jumpKind, detection: jumpDetection, message: jumpMessage },
@@ -119,7 +119,7 @@ export function isSystemRule(name: RuleName): boolean {
 /** Names of the system rules. */
 export const SYSTEM_RULES = RULES.filter(isSystemRule);
 
-/** Names of rules with alerts that may inhibit others. */
+/** Names of the rules whose alerts may inhibit other alerts. */
 export const INHIBITING_RULES: readonly RuleName[] = RULES.filter(
   (name) => RULE_TABLE[name].kind.inhibits !== undefined,
 );

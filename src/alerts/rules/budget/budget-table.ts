@@ -64,7 +64,7 @@ export function budgetUse({ credits, money }: Budget, current: bigint, price: Pr
   return { used, budget, limit: creditsFor(budget, price), detail: words };
 }
 
-/** Returns the fewest credits that cost an amount; the largest figure if none do. */
+/** Returns the fewest credits that cost an amount; the largest figure of the ledger if no number of credits does. */
 function creditsFor(amountMinor: bigint, price: Price): bigint {
   const isEnough = (credits: bigint): boolean => (price(credits)?.amountMinor ?? 0n) >= amountMinor;
   let [less, enough] = [0n, 1n];

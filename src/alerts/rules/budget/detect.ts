@@ -86,14 +86,14 @@ export interface BudgetInput {
   monthForecast: UsageForecast | null;
 }
 
-/** Returns the forecast from which a budget counts as exceeded: a twentieth more than the budget. */
+/** Returns the credits that a forecast must reach to count as over the budget: a twentieth more than the budget. */
 export function budgetLimit(limit: bigint): bigint {
   return (limit * 21n + 19n) / 20n;
 }
 
 /**
  * Judges the usage of a budget. Each step is notified once a period. The forecast of an overrun is notified once, after
- * a day, if no step was. Critical from 100%.
+ * a day, unless a step has been reached. Critical from 100%.
  */
 export function judgeBudget({ used, budget, limit, at, phase, monthForecast }: BudgetInput): Judgement {
   const highest = Math.max(100, ...at);
@@ -115,7 +115,10 @@ export function judgeBudget({ used, budget, limit, at, phase, monthForecast }: B
   });
 }
 
-/** Ends a notified overrun forecast when the forecast falls below three quarters of the budget. */
+/**
+ * Judges a budget without a reached step or a forecast overrun. An alert about a forecast overrun ends when the
+ * forecast falls below three quarters of the budget.
+ */
 function without(monthForecast: UsageForecast | null, limit: bigint): Judgement {
   if (trendOf(monthForecast, budgetLimit(limit)) === 'inconclusive') return INCONCLUSIVE;
   return monthForecast !== null && monthForecast.likely * 4n < limit * 3n ? clear(false) : UNDECIDED;

@@ -14,9 +14,12 @@ export interface PeriodLook {
    * one.
    */
   all: boolean;
-  /** This run is the first to find the period settled. */
+  /** True if this run is the first to find the period settled. */
   settlesNow: boolean;
-  /** The period had settled before this run. Its late changes are notified as a restatement, and may also be a jump. */
+  /**
+   * True if the period had settled before this run. Its late changes are notified as a restatement, and may also be a
+   * jump.
+   */
   isLate: boolean;
 }
 
@@ -47,7 +50,7 @@ export function changedEntryRanges({ merged }: RuleContext, periodKey: number) {
 
 export interface CandidateTenant {
   tenant: TenantFacts;
-  /** For each condition, whether the tenant fits it. */
+  /** For each condition: true if the tenant fits it. */
   fits: boolean[];
 }
 

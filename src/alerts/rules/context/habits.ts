@@ -6,7 +6,10 @@ import { countPauses, pausesByHabit } from '../../forecast/intermittent.ts';
 import { activeDaysIn, MIN_ACTIVE_DAYS } from '../../forecast/past-days.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
-/** A jump of an intermittent tenant is compared with the highest of this many months with usage, within a year. */
+/**
+ * A jump of an intermittent tenant is compared with the highest of its last months with usage: this many, within a
+ * year.
+ */
 const JUMP_MONTHS = 3;
 const MAX_MONTHS_BACK = 12;
 /** A drop is compared with the lowest of this many months, since a month without usage may be a habit. */
@@ -51,8 +54,8 @@ export function habitualMonth(
 }
 
 /**
- * Returns the month with the least usage of the last six. Months without usage count, but not the tenant's first month,
- * which may be partial, and those before it.
+ * Returns the month with the least usage of the last six. Months without usage are included. The tenant's first month,
+ * which may be partial, and earlier months are not.
  */
 export function lowestMonth(
   context: RuleContext,

@@ -6,7 +6,7 @@ import type { UsageForecast } from '../../forecast/forecast.ts';
 import { holds, type Judgement } from '../judgement.ts';
 import { perRun, type RuleContext } from './rule-context.ts';
 
-/** Totals of months by currency, in minor units. */
+/** The amount of each month by currency, in minor units. */
 const moneyOfMonths = perRun(({ connection }: RuleContext) => {
   const sumsOf = moneySumReader(connection);
   return {
@@ -54,7 +54,7 @@ function isMaterial(
   return Number(reached - baseline) >= criticalShare * Number(total(before).figures?.credits ?? 0n);
 }
 
-/** Returns the price of more credits of a tenant in a period, in minor units; null if no rate card prices it. */
+/** Returns what an increase of a tenant's credits costs in a period, in minor units; null if no rate card prices it. */
 export function moneyOfIncrease(
   { priceOf, tenantId, factsOf }: RuleContext,
   { periodKey, tenantKey }: { periodKey: number; tenantKey: number },

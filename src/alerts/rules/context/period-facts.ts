@@ -12,9 +12,9 @@ export interface PeriodFacts {
   periodKey: number;
   period: Period;
   phase: PeriodPhase;
-  /** The previous period was read completely after its end, so its figures are final. */
+  /** True if the previous period was read completely after its end, so its figures are final. */
   previousComplete: boolean;
-  /** The previous period is the first of the workspace, and so probably incomplete. */
+  /** True if the previous period is the first of the workspace, and so probably incomplete. */
   previousIsFirst: boolean;
 }
 
@@ -39,7 +39,7 @@ export function createPeriodFacts(
   { workspaceKey, nowMs, settleHours }: { workspaceKey: number; nowMs: number; settleHours: number },
 ): (periodKey: number) => PeriodFacts {
   const firstKey = firstPeriodOf(connection).get({ workspaceKey })?.key ?? null;
-  // A walk that began before the end of the period may have read tenants that were still using credits in it.
+  // If the run began before the end of the period, it may have read tenants before they used their last credits in it.
   const isComplete = (periodKey: number): boolean => {
     const run = lastReading(connection).get({ periodKey });
     return run !== undefined && Date.parse(run.startedAt) >= periodEndMs(periodOfKey(periodKey));

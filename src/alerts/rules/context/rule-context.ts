@@ -69,7 +69,7 @@ export function createRuleContext(sources: RuleContextSources): RuleContext {
   };
 }
 
-/** Creates a value once for each run, when it is first used. */
+/** Returns a function that creates a value once for each run, when the value is first used. */
 export function perRun<T extends object>(make: (context: RuleContext) => T): (context: RuleContext) => T {
   const made = new WeakMap<RuleContext, T>();
   return (context) => {
@@ -79,7 +79,7 @@ export function perRun<T extends object>(make: (context: RuleContext) => T): (co
   };
 }
 
-/** Returns a function that gives a tenant's credits a number of months before. */
+/** Returns a function that gives a tenant's credits a number of months before the period. */
 export function historyOf(
   { connection }: RuleContext,
   { periodKey, tenantKey, previous }: TenantFacts,

@@ -62,7 +62,7 @@ export class RunPeriods {
     return found.map(({ periodKey }) => periodKey);
   }
 
-  /** Decides how to evaluate a period; null: not at all. */
+  /** Decides how to evaluate a period; null: the period is not evaluated. */
   lookAt(periodKey: number): PeriodLook | null {
     this.#reopenIfNotOver(periodKey);
     const { changed, run } = this.#context.merged;
@@ -91,8 +91,8 @@ export class RunPeriods {
   }
 
   /**
-   * Reports whether this is the first run late enough in the period to judge its pace. Tenants without changes must
-   * be judged once at this moment; afterwards their pace only falls.
+   * Reports whether this is the first run that is late enough in the period to forecast it. Tenants without changes
+   * must be judged once in this run; later, their forecasts only fall.
    */
   #paceBegins(periodKey: number): boolean {
     const { factsOf, usageHistory, settings } = this.#context;

@@ -8,14 +8,14 @@ export interface TenantSettings {
   /** The workspace's settings, which apply to its total. */
   workspace: AlertRuleSettings;
   /**
-   * The lowest ratio and the lowest floor (at least 1 credit) of any tenant. Usage below both is no jump of any
+   * The lowest ratio and the lowest floor (at least 1 credit) of any tenant. Usage below both limits is no jump for any
    * tenant.
    */
   leastRatio: number;
   leastFloor: bigint;
-  /** Every tenant is compared with the previous period. */
+  /** True if every tenant is compared with the previous period. */
   plain: boolean;
-  /** The distinct fractions of a period from which pace is judged. */
+  /** The distinct fractions of an open period that must have passed before it is forecast. */
   paceFractions: readonly number[];
   budgets: readonly Budget[];
 }

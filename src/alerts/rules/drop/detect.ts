@@ -79,7 +79,10 @@ const openStop = preparedSql(
   'pluck',
 );
 
-/** Reports whether the stop was found in the previous month and lasts: it is one alert, however long it lasts. */
+/**
+ * Reports whether an alert about the same stop is still open for the previous month. One stop has one alert, however
+ * long it lasts.
+ */
 function stoppedBefore({ connection }: RuleContext, { periodKey, tenantKey }: TenantFacts): boolean {
   return openStop(connection).get(periodKey - 1, tenantKey) !== undefined;
 }
@@ -126,7 +129,7 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   const isOld = phase.over && known === null;
   const byFigures = settled.verdict === 'holds' || firing === 'settled' || isOld;
   const [result, detail] = byFigures ? [settled, null] : stopped(context, tenant, firing !== null);
-  // A tenant notified as renamed is not notified as a drop in later months.
+  // If a tenant was notified as replaced by a new id, later months are not notified as a drop.
   const goesOn = settled.verdict === 'holds' && renames(context).isNotified(tenant.periodKey, tenant.tenantKey);
   const isKnownStop = known === null && isStopped(result) && stoppedBefore(context, tenant);
   return {
@@ -138,7 +141,7 @@ function judgeDropOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
   };
 }
 
-/** Reports whether the previous month had jumped, and the present month only returns to the level before. */
+/** Reports whether the previous month was a jump, and this month only returns to the level before that. */
 function returns(context: RuleContext, tenant: TenantFacts): boolean {
   const { factsOf, settings, tenantId } = context;
   const own = settings.of(tenantId(tenant.tenantKey));
@@ -216,7 +219,7 @@ function hasUsed({ connection, nowMs }: RuleContext, periodKey: number, tenantKe
   return lastDeltaOf(connection).get(tenantKey, periodKey, current) === 1;
 }
 
-/** Lets the alert wait while a possible successor may still reach its floor. */
+/** Delays the alert, because a possible successor may still reach the floor for new tenants. */
 function awaiting(judgement: Judgement): Judgement {
   if (judgement.verdict !== 'holds') return judgement;
   return { verdict: 'holds', finding: { ...judgement.finding, confirmAfterMs: MAX_SUCCESSOR_WAIT_MS } };
@@ -226,17 +229,17 @@ interface DropInput {
   /** Credits; zero when the tenant has no record of the period. */
   current: bigint;
   previous: PreviousPeriod;
-  /** Credits of the comparison, see `findJumpThreshold`; null when there is nothing to compare with. */
+  /** The credits to compare with, see `findJumpThreshold`; null if there are none. */
   baseline: bigint | null;
   phase: PeriodPhase;
-  /** The previous month had jumped itself, and this one only returns to the earlier level. */
+  /** True if the previous month was a jump, and this month only returns to the level before that. */
   returns: boolean;
   thresholds: JumpSize;
 }
 
 /**
- * Judges a drop: the baseline would be a jump compared with the present usage. Settled periods only, because an open
- * one is always below the previous one.
+ * Judges a drop: the condition holds if the baseline would be a jump from the present usage. Only settled periods are
+ * judged, because the usage of an open period is not complete.
  */
 export function judgeDrop({ current, previous, baseline, phase, returns, thresholds }: DropInput): Judgement {
   if (!phase.over || !phase.settled || baseline === null || !previous.usable) return clear(true);
@@ -249,8 +252,8 @@ export function judgeDrop({ current, previous, baseline, phase, returns, thresho
 }
 
 /**
- * Returns the most credits that still count as a drop from the baseline. Found by bisection, because the ratio may be
- * any decimal.
+ * Returns the largest number of credits that is still a drop from the baseline. It is found by bisection, because the
+ * ratio may be any decimal.
  */
 export function dropLimit(baseline: bigint, thresholds: JumpSize): bigint {
   let low = -1n;

@@ -5,12 +5,13 @@ import { clear, holds, type Judgement } from '../judgement.ts';
 const DAYS_OF_USE = 10;
 export const OBSERVED_DAYS = 28;
 /**
- * Days without usage after which a tenant is missed, by its longest pause in the last 28 days: none, one, two or
- * three days.
+ * Days without usage after which a tenant counts as stopped. The longest pause in the 28 days before selects the value:
+ * no pause, one, two or three days.
  */
 export const SILENT_DAYS: readonly number[] = [3, 4, 5.5, 7];
 /**
- * Days without usage after which a whole workspace stands still, by its longest pause: none, one, two or three days.
+ * Days without usage after which a whole workspace counts as standing still. The longest pause in the 28 days before
+ * selects the value: no pause, one, two or three days.
  */
 const STANDSTILL_DAYS: readonly number[] = [1, 2, 3, 4];
 /** Allows for runs that end a little early or late. */
@@ -20,9 +21,12 @@ export interface StoppedInput {
   /** Time since the figures changed last. */
   silentMs: number;
   firing: boolean;
-  /** Returns the usage in the 28 days before that; null if nothing was read. Called only for a silent tenant. */
+  /**
+   * Returns the usage in the 28 days before the figures changed last; null if nothing was read. Called only for a
+   * silent tenant or workspace.
+   */
   before: () => UseBefore | null;
-  /** A stop is ignored if those days had fewer credits. */
+  /** A stop is ignored if these 28 days had fewer credits than this. */
   floor: bigint;
 }
 
@@ -37,13 +41,15 @@ export interface UseBefore {
 
 /**
  * Judges a tenant that used credits on most days, or on most working days: it has stopped if it is silent for longer
- * than it ever paused. The alert ends when it uses credits again.
+ * than its longest pause in the 28 days before. The alert ends when it uses credits again.
  */
 export function judgeStopped(input: StoppedInput): Judgement {
   return judgeSilence(input, SILENT_DAYS, { level: 'likely', severity: 'warning', threshold: null });
 }
 
-/** Judges a whole workspace. A day is enough, because not everybody stops at once by chance. */
+/**
+ * Judges a whole workspace. One day without usage may be enough, because tenants rarely all pause at once by chance.
+ */
 export function judgeStandstill(input: StoppedInput): Judgement {
   return judgeSilence(input, STANDSTILL_DAYS, { level: 'happened', severity: 'critical', threshold: null });
 }

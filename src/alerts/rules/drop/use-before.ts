@@ -5,12 +5,12 @@ import type { UsageHistory } from '../../forecast/usage-history.ts';
 import { perRun } from '../context/rule-context.ts';
 import { OBSERVED_DAYS, type UseBefore } from './stopped.ts';
 
-/** Days to read: 28 days before the silence began, and the longest silence after which a tenant is still missed. */
+/** Days to read: the 28 days before the silence began, and ten days for the silence itself. */
 const DAYS_READ = OBSERVED_DAYS + 10;
 
 /**
- * Reads how tenants used credits before they fell silent. Only the last reading of each day counts, so that the time
- * of runs does not matter. Days without a reading are counted with the next one.
+ * Reads how tenants used credits before they fell silent. Only the last reading of each day counts, so that the time of
+ * runs does not matter. Usage on days without a reading is counted on the next day with a reading.
  */
 class UseReader {
   readonly #usageHistory: UsageHistory;

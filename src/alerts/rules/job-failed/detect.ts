@@ -2,7 +2,7 @@ import { clear, holds } from '../judgement.ts';
 import { type Observation, systemObservation } from '../observation.ts';
 import { type Job, jobFailedKind } from './kind.ts';
 
-/** The health of a job. `detail` describes the fault; null: it works again. */
+/** The health of a job. `detail` describes the fault; null: the job works again. */
 export interface JobHealth {
   job: Job;
   /** The affected workspace or channel; absent if the job has only one. */

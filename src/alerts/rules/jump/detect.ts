@@ -36,7 +36,7 @@ function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: Peri
   const where = `(prev.credits_used > 0 AND (${jumped}))
     OR (coalesce(prev.credits_used, 0) <= 0 AND cur.credits_used >= @elapsed * @floor)`;
   const judgesPace = settings.paceFractions.some((fraction) => canJudgePace(phase, fraction));
-  // Ids of the entries at which the recent days begin.
+  // The ids of the entries at which the last four days begin, for the SQL condition.
   const recent = judgesPace ? usageHistory.between(periodKey, FAST_GROWTH_DAYS) : null;
   if (recent === null) return { where, values };
   const hasGrown = 'prev.credits_used > 0 AND cur.credits_used >= @fastGrowth * prev.credits_used';
@@ -128,7 +128,8 @@ function judgeJumpOfTenant(context: RuleContext, tenant: TenantFacts, known: Ope
 
 /**
  * Returns the credits from which an increase over a first month is measured. A month extrapolated from fewer than ten
- * active days is a guess, which must not hide a material increase: then it is what the tenant has used.
+ * active days is a guess, which must not hide a material increase: in that case, the credits that the tenant used in
+ * that month are returned.
  */
 function usedInFirst(context: RuleContext, tenant: TenantFacts, { baseline }: Threshold): bigint {
   return isIntermittentTenant(context, tenant) ? (tenant.previous?.credits ?? 0n) : baseline;
@@ -161,7 +162,7 @@ function habitualThreshold(
 
 /**
  * Reports whether a tenant is worth a forecast: it is ahead of a straight line to its limit, or it grew fast in the
- * recent days.
+ * last four days.
  */
 function mayReach({ factsOf, usageHistory, nowMs }: RuleContext, tenant: TenantFacts, limit: bigint): boolean {
   const { periodKey, tenantKey, previous } = tenant;
@@ -184,7 +185,7 @@ function isSmallMoney(context: RuleContext, tenant: TenantFacts, built: Threshol
 
 /**
  * Returns the threshold of a tenant that the workspace's first run already saw, computed from its first weeks of
- * readings. `detail` explains it.
+ * readings. `detail` explains the threshold. `rises` is true if a whole month like the latest days would reach it.
  */
 function afterFirstWeeks(
   { usageHistory, factsOf, settings, tenantId, nowMs }: RuleContext,

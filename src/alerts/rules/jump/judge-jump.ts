@@ -19,8 +19,8 @@ export interface JumpInput {
 }
 
 /**
- * Judges a jump in three levels: `likely` while an open period heads for the threshold, `happened` once its credits are
- * over it, `settled` once the period has settled. Without a compared figure, there is no jump.
+ * Judges a jump in three levels: `likely` while an open period will probably reach the threshold, `happened` once its
+ * credits have reached it, `settled` once the period has settled. Without a compared figure, there is no jump.
  */
 export function judgeJump(input: JumpInput): Judgement {
   const { current, previous, threshold, phase } = input;

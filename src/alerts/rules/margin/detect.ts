@@ -32,8 +32,8 @@ export const marginDetection: Detection = {
 };
 
 /**
- * Returns the tenants that are below cost now or would be in a straight line. Only for these the history is read.
- * Rows are streamed, because a period may have a million.
+ * Returns the tenants that pay less than they cost, either now or if their usage continues in a straight line. The
+ * usage history is read only for these tenants. Rows are streamed, because a period may have a million.
  */
 function findLosses(context: RuleContext, { facts: { periodKey, period, phase }, all }: PeriodLook): number[] {
   const rows = context.connection

@@ -12,8 +12,8 @@ import type { Detection, OpenAlert, RuleResult } from '../rule.ts';
 import { renames } from './renames.ts';
 
 /**
- * Detects tenants without credits in the previous month. They are judged after stopped tenants, because one may be
- * another's new id.
+ * Detects tenants without credits in the previous month. They are judged after stopped tenants, because a new tenant
+ * may be the new id of a stopped one.
  */
 export const newSpendDetection: Detection = {
   candidates: ({ settings }, { facts, isLate }) =>
@@ -96,7 +96,10 @@ export interface NewSpendInput {
   current: bigint;
   /** `usable` means here: the previous period was read completely after its end, and is not the workspace's first. */
   previous: PreviousPeriod;
-  /** The previous period had credits before: its record was withdrawn, or it was closed with some. */
+  /**
+   * True if the tenant is not new: its record of the previous period was withdrawn, that period was closed with credits
+   * of the tenant, or the tenant used credits in the twelve months before.
+   */
   hadCredits: boolean;
   /** Credits below which a new tenant is not notified. */
   floor: bigint;
@@ -111,7 +114,7 @@ export interface NewSpendInput {
 export function judgeNewSpend({ current, previous, hadCredits, floor, likely }: NewSpendInput): Judgement {
   if (!previous.usable || hadCredits || (previous.figures?.credits ?? 0n) > 0n) return clear(false);
   if (current > 0n && current >= floor) {
-    // Compared with the notified forecast, because an open month always grows.
+    // The size is the forecast, because the credits of an open month always grow.
     const expected = likely();
     const magnitude = expected !== null && expected > current ? expected : current;
     return holds({ level: 'happened', severity: 'warning', threshold: floor, magnitude });

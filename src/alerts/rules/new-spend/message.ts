@@ -16,8 +16,8 @@ export const newSpendMessage: UsageMessage = {
         figures: [before, now, forecastWords(facts), plan(facts)],
       };
     }
-    // It was likely because it seemed to be a successor. A critical alert may also have got worse by its amount
-    // alone.
+    // A `worse` warning was likely before, because the tenant seemed to be a successor. A critical alert may be `worse`
+    // only because its amount grew.
     const isNoSuccessor = event === 'worse' && severity === 'warning';
     return {
       title: `${last === null ? 'new' : 'back'}, ${used} credits in ${month}, limit ${grouped(threshold ?? 0n)}`,

@@ -15,11 +15,11 @@ const MAX_LOOKS = 100;
 interface NewTenant {
   periodKey: number;
   tenantKey: number;
-  /** When it was seen first; null when that is unknown. */
+  /** When a run first saw the tenant in the period, in milliseconds since the epoch; null if that is unknown. */
   beganMs: number | null;
 }
 
-// Written like the index, so that SQLite uses it. Pairs stay known after their month left the alert window.
+// Written like the index, so that SQLite uses it. Pairs are found even after their month has left the alert window.
 const OF_NEW_TENANTS = `FROM alerts WHERE rule = 'new_spend' AND coalesce(workspace_key, 0) = @workspaceKey
   AND coalesce(period_key, 0)`;
 
@@ -80,8 +80,9 @@ class Renames {
   }
 
   /**
-   * Finds the successor of a stopped tenant: the new tenant with the closest usage. `isNotified` is false while it
-   * has yet to reach its floor. Null without a successor, or if it fits another stopped tenant better.
+   * Finds the successor of a stopped tenant: the new tenant with the closest usage. `isNotified` is false while the
+   * successor has no firing alert yet, usually because it has not reached its floor. Null without a successor, or if
+   * the successor fits another stopped tenant better.
    */
   look(
     periodKey: number,

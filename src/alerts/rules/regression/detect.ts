@@ -16,7 +16,7 @@ export const regressionDetection: Detection = {
   ofTenant: judgeRegressionOfTenant,
 };
 
-/** Judges a tenant. `before` are its figures before this run reduced them; absent if it did not. */
+/** Judges a tenant. `before` are its figures before this run reduced them; absent if this run did not reduce them. */
 function judgeRegressionOfTenant(
   context: RuleContext,
   tenant: TenantFacts,
@@ -39,7 +39,7 @@ function judgeRegressionOfTenant(
   const magnitude = judgement.verdict === 'holds' ? (judgement.finding.magnitude ?? 0n) : null;
   // Another fall that is smaller than the known loss changes nothing.
   if (isNew && lost !== null && (magnitude === null || magnitude <= lost)) return null;
-  // The compared figure is the counter as if nothing were missing.
+  // The compared figure is what the counter would be without the loss.
   const missing = judgement.verdict === 'clear' ? 0n : (magnitude ?? lost ?? 0n);
   const previous = { credits: current.credits + missing, requests: (before ?? current).requests };
   return { judgement, previous };
@@ -91,7 +91,10 @@ class Falls {
     };
   }
 
-  /** Returns the largest recent fall if the counter fell on at least USUAL_DAYS of the last days; null otherwise. */
+  /**
+   * Returns the largest recent fall if the counter fell on at least USUAL_DAYS of the last DAYS_OF_FALLS days; null
+   * otherwise.
+   */
   usual(periodKey: number, tenantKey: number): bigint | null {
     const [nowMs, before] = [this.#nowMs, this.#before];
     const since = isoTime(nowMs - DAYS_OF_FALLS * DAY_MS);
@@ -101,8 +104,8 @@ class Falls {
   }
 
   /**
-   * Reports whether the counter fell less than a day ago. Slightly less than a day, so that daily falls at the same
-   * hour do not add up.
+   * Reports whether the counter fell less than a day ago. The limit is slightly less than a day, so that daily falls at
+   * the same hour do not add up.
    */
   isRecent(periodKey: number, tenantKey: number): boolean {
     const [nowMs, before] = [this.#nowMs, this.#before];
@@ -134,7 +137,7 @@ class Falls {
 
 const falls = perRun((context) => new Falls(context));
 
-/** A fall below a hundredth of the counter is noise: a service may answer from several copies. */
+/** A fall below a hundredth of the counter is noise: a service may answer from several copies that differ slightly. */
 const MIN_FALL_DIVISOR = 100n;
 
 /** A counter that fell on this many of the last DAYS_OF_FALLS days falls regularly. */
@@ -145,11 +148,11 @@ export interface RegressionInput {
   /** The credits that this run removed, and the counter before; null if the run did not reduce it. */
   fall: { missing: bigint; before: bigint } | null;
   /**
-   * The known loss, if the alert is open. If this run reduced the counter again: only a loss of less than a day ago.
-   * Otherwise 0.
+   * The known loss of an open alert, in credits; 0 without one. It is also 0 if this run reduced the counter again and
+   * the known loss is about a day old or older.
    */
   lost: bigint;
-  /** A reading since the last fall restored the known loss for good. */
+  /** True if a reading since the last fall restored the known loss for good. */
   restored: boolean;
   /** Credits below which a fall is ignored. */
   floor: bigint;

@@ -14,9 +14,11 @@ export const restatementDetection: Detection = {
 };
 
 export interface RestatementInput {
-  /** The figures with which the period was closed or had settled; null if it is neither. */
+  /**
+   * The tenant's figures when the period was closed, or else when it settled; null if it is neither closed nor settled.
+   */
   stated: UsageFigures | null;
-  /** The period is closed, so its figures have been invoiced. */
+  /** True if the period is closed, so its figures have been invoiced. */
   closed: boolean;
   current: UsageFigures;
   /** Credits below which a change is ignored. */
@@ -24,8 +26,8 @@ export interface RestatementInput {
 }
 
 /**
- * Judges a change of a closed or settled period. The alert ends when the service reverts the change. The floor applies;
- * a period that is not closed must also change by a hundredth.
+ * Judges a change of a closed or settled period. The alert ends when the service reverts the change. Changes below the
+ * floor are ignored, and in a period that is not closed also changes below a hundredth.
  */
 export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
   if (stated === null) return clear(true);

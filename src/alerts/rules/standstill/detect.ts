@@ -30,8 +30,8 @@ const lastUsersOf = preparedSql(
 );
 
 /**
- * The run that last changed any figure of the workspace since the previous month; null without any. Finding it reads
- * all records.
+ * Finds when a run last changed a figure of the workspace, in the month before `periodKey` or later; null if no run
+ * did. The search reads all records of these months.
  */
 const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
   sinceMonthBefore: oncePerKey((periodKey: number): number | null => {
@@ -41,7 +41,10 @@ const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
   }),
 }));
 
-/** Finds the month to judge, in which figures last changed, if this run changed none of the current month. */
+/**
+ * Returns the month in which a run last changed figures, so that it is judged. Returns an empty list if this run
+ * changed figures of the current month.
+ */
 function findStandstill(context: RuleContext, current: number): Candidate[] {
   if (context.merged.changed.has(current)) return [];
   const lastMs = lastChanges(context).sinceMonthBefore(current);

@@ -59,7 +59,7 @@ function judgeJumpOfWorkspace(context: RuleContext, periodKey: number, known: Op
   };
 }
 
-/** Number of tenants around the median that are forecast to estimate it. */
+/** To estimate the median growth, this many tenants around it are forecast. */
 const AROUND_MIDDLE = 11;
 /** Smaller growth is ordinary variation. */
 const MIN_COMMON_GROWTH = 1.3;
@@ -74,8 +74,9 @@ const middleTenants =
          WHERE period_key = @baseKey AND credits_used > 0) - ${(AROUND_MIDDLE - 1) / 2})`);
 
 /**
- * Returns the multiple that more than half of the tenants grew by, in tenths: the median, with forecasts of the
- * tenants around it. Null without growth, or with too few tenants in the previous month.
+ * Returns the multiple that more than half of the tenants have reached: the median, rounded down to tenths. In an open
+ * month, the tenants around the median are forecast. Null below MIN_COMMON_GROWTH, or with fewer than FEW_TENANTS
+ * tenants in the compared month.
  */
 function commonGrowth(
   { connection, usageHistory, nowMs, factsOf }: RuleContext,
