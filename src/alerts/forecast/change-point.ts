@@ -109,8 +109,8 @@ export function findRateChange(days: readonly number[]): RateChange | null {
   const at = latestChange(sums, days.length, noiseBetween(days, week), gainOf);
   if (at === null || wasTemporaryBefore(sums, days.length, at)) return null;
   const before = days.slice(at, at + DAYS_BEFORE);
-  // If the rate is the median of the days before, only a short spike before the change raised their mean: that is no
-  // lasting change.
+  // If the new rate is close to the median of the days before, a short spike only raised the mean of those days: that
+  // is no lasting change.
   if (!differs(sums.rate(0, at) ?? 0, lowerMedian(ratesOf(days, week, at)))) return null;
   return { days: at, rate: sum(days.slice(0, at)) / at, before: sum(before) / before.length };
 }

@@ -52,8 +52,8 @@ function pageLinkTo(
 }
 
 /**
- * Renders a message as the JSON text that is stored and sent byte for byte. Parsing it gives the exact names, but in
- * the text itself control, bidirectional and invisible characters are escaped, so that it can be shown as it is.
+ * Renders a message as the JSON text that is stored and sent byte for byte. Parsing the text gives the exact names. In
+ * the text itself, control, bidirectional and invisible characters are escaped, so that it can be shown as it is.
  */
 export function renderPayload(message: object): string {
   return inertJson(stringifyExact(message));

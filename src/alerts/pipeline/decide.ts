@@ -11,8 +11,8 @@ const MIN_INTERVAL_PER_LEVEL_MS = 23.5 * HOUR_MS;
 const FLAPPING = { begins: 5, windowMs: 6 * HOUR_MS, steadyMs: HOUR_MS };
 
 /**
- * An alert is notified again when its magnitude reaches the next of these multiples of the last notified magnitude.
- * After the last step, that step is used again and again.
+ * An alert is notified again when its magnitude reaches the next of these multiples of the last notified magnitude. The
+ * last multiple applies to all later messages.
  */
 const GROWTH_STEPS = [
   { numerator: 3n, denominator: 2n },
@@ -42,7 +42,7 @@ export interface CurrentAlert {
    * True if the figures of the alert's month have settled: the alert is a record, and its next message is the last one.
    */
   isFinal: boolean;
-  /** True if the last run found the cause gone; the next run that also does ends the alert. */
+  /** True if the last run found the cause gone. If the next run does too, the alert ends. */
   isClearing: boolean;
   /**
    * The times at which a system alert began, latest last, and of its last change, in milliseconds since the epoch; null
@@ -57,7 +57,7 @@ export interface LastNotification {
   episode: number;
   level: Level;
   severity: Severity;
-  /** Number of growth messages at this level. It selects the next growth step. */
+  /** The number of messages about growth at this level. It selects the next growth step. */
   notifiedCount: number;
   /** The magnitude in the last message. Growth is measured against it. */
   magnitude: bigint | null;

@@ -5,7 +5,7 @@ interface KindBase {
   /** Stored with each alert. Raise it whenever the same figures can give another result. */
   version: number;
   title: string;
-  /** `both`: a warning while it is likely, critical once it has happened. */
+  /** `both`: its alerts may be warnings or critical. */
   severity: Severity | 'both';
 }
 

@@ -8,8 +8,8 @@ import type { AlertSubject, Observation, PredecessorTenant } from './observation
 /** The detection of a usage rule. */
 export interface Detection {
   /**
-   * Returns a SQL condition for the tenants that the rule may apply to; null if there are none. The conditions of all
-   * rules are combined into one statement.
+   * Returns a SQL condition for the tenants that the rule may apply to; null if it applies to none. The conditions of
+   * all rules are combined into one statement.
    */
   candidates?: (context: RuleContext, look: PeriodLook) => Conditions | null;
   /** Returns the keys of other tenants that the rule may apply to in a period; null stands for the workspace. */

@@ -31,7 +31,7 @@ export interface Notification {
   cause: string | null;
   rule_version: number;
   level: Level;
-  /** How often the alert has been notified again because it grew. */
+  /** The number of messages about the growth of the alert. */
   notified_count: number;
   severity: Severity;
   state: AlertState;
@@ -82,8 +82,8 @@ export interface Notification {
 export type ClosedBecause = 'gone' | 'settled' | 'left_window' | 'workspace_ended' | 'unrouted';
 
 /**
- * Input of titles, lines and lists of facts: a notification that is being built or was read back from JSON. When read back,
- * whole numbers are bigints and names are inert.
+ * Titles, lines and facts are written from this: a notification that is being built or was read back from JSON. After
+ * reading back, its whole numbers are bigints and its names are inert.
  */
 export type Facts = Omit<Notification, 'notification_id' | 'title' | 'lines' | 'summary' | 'link' | 'acknowledge_link'>;
 

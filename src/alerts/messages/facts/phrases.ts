@@ -118,7 +118,7 @@ export function soFarWords(facts: Facts): string {
   return `${grouped(used)} so far, ${grouped(times)}x the same point in ${monthName(previous_period, created_at)}.`;
 }
 
-/** A cause is named if it explains at least one part in this many (a quarter) of the change. */
+/** A cause is named if it explains at least 1/MIN_CAUSE_PARTS (a quarter) of the change. */
 const MIN_CAUSE_PARTS = 4n;
 
 /** Returns the credits of the month: the forecast of an open month, otherwise the used credits. */

@@ -7,8 +7,8 @@ import { activeDaysIn, MIN_ACTIVE_DAYS } from '../../forecast/past-days.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
 /**
- * A jump of an intermittent tenant is compared with the highest of its last months with usage: this many, within a
- * year.
+ * A jump of an intermittent tenant is compared with the highest of its last JUMP_MONTHS months with usage, of at most
+ * MAX_MONTHS_BACK months ago.
  */
 const JUMP_MONTHS = 3;
 const MAX_MONTHS_BACK = 12;

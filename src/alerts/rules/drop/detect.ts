@@ -288,8 +288,8 @@ const runsFinishedBetween = prepared((db) => {
 });
 
 /**
- * Finds tenants that have been silent for exactly one of SILENT_DAYS. The search runs in the first run of each
- * quarter of a day. A tenant's last record may be in this period or in the previous one.
+ * Finds tenants whose silence has just reached one of the times in SILENT_DAYS. The search runs in the first run of
+ * each quarter of a day. A tenant's last record may be in this period or in the previous one.
  */
 function findSilent({ merged, usageHistory }: RuleContext, periodKey: number): Candidate[] {
   const lastRunMs = usageHistory.lastRunMs();

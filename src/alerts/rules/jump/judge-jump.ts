@@ -34,14 +34,14 @@ export function judgeJump(input: JumpInput): Judgement {
     return holds({ level, severity: 'critical', threshold: limit, magnitude: current });
   }
   if (phase.settled && phase.over) {
-    // A settled month below its limit is no jump, however close. Only an alert that settled needs a clear distance to
-    // end.
+    // A settled month below its limit is no jump, however close. But an alert about the settled month ends only if the
+    // credits are clearly below the limit.
     return input.firing !== 'settled' || current * 10n < limit * 9n ? clear(true) : UNDECIDED;
   }
-  // A negative month is no growth, whatever the rest of it brings.
+  // Negative credits are not growth, whatever the rest of the month brings.
   if (current < 0n) return clear(false);
-  // If the limit was passed and the credits are now far below it, one run is enough to end the alert. A forecast may
-  // change again, so it takes two runs.
+  // If the limit was passed and the credits are now far below it, one run is enough to end the alert. An alert that
+  // rests on a forecast ends after two runs, because the forecast may change again.
   const ended = clear(input.firing === 'happened' && current * 10n < limit * 9n);
   if (phase.over) return current * 10n < limit * 9n || current <= baseline ? ended : UNDECIDED;
   if (input.monthForecast === null || !canJudgePace(phase, input.paceMinFraction)) {

@@ -27,7 +27,7 @@ export interface RestatementInput {
 
 /**
  * Judges a change of a closed or settled period. The alert ends when the service reverts the change. Changes below the
- * floor are ignored, and in a period that is not closed also changes below a hundredth.
+ * floor are ignored, and in a period that is not closed also changes by less than a hundredth.
  */
 export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
   if (stated === null) return clear(true);

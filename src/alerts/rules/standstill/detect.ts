@@ -42,7 +42,7 @@ const lastChanges = perRun(({ connection, usageHistory, nowMs }) => ({
 }));
 
 /**
- * Returns the month in which a run last changed figures, so that it is judged. Returns an empty list if this run
+ * Returns the month in which a run last changed figures: that month is judged. Returns an empty list if this run
  * changed figures of the current month.
  */
 function findStandstill(context: RuleContext, current: number): Candidate[] {
