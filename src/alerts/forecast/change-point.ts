@@ -3,7 +3,7 @@ import { BURSTY_NOISE, computeWeekdayProfile, type WeekdayProfile, weightOf } fr
 
 /** A tenant's or workspace's current usage level, and when it began. */
 export interface UsageLevel {
-  /** Days since the rate changed; if it did not, the number of days that were read. */
+  /** Days since the rate changed; without a change, the number of days that were read. */
   days: number;
   /** Credits on an average day, whose weekday weight is 1. */
   rate: number;
@@ -32,7 +32,7 @@ const ADDED = 0.02;
  * and the old rate is used.
  */
 const YOUNG_WEIGHT = 1.5;
-/** A level change this short (days) is treated as temporary if a similar one was temporary before. */
+/** A change at most this old (days) is treated as temporary if a similar change was temporary before. */
 const MAX_PASSING = 14;
 /** An earlier stretch is similar to a change if it went at least this share of the way to the new rate. */
 const FULL_CHANGE_SHARE = 0.75;
@@ -80,7 +80,7 @@ export function findUsageLevel(days: readonly number[], week: WeekdayProfile, ma
   return { days: at, rate, fallbackRate: Math.min(high, Math.max(low, latest)) };
 }
 
-/** The latest lasting change of a subject's daily credits. */
+/** The latest lasting change of the daily credits of a tenant or a workspace. */
 export interface RateChange {
   /** Days since the change. */
   days: number;

@@ -34,7 +34,7 @@ const SURE_QUANTILE = 0.25;
  */
 const MIN_SURE_DAYS = 14;
 const MIN_NOISE_OF_FEW_DAYS = 0.5;
-/** If a new tenant used credits on fewer days, it may use no more: `low` is its credits to date. */
+/** A new tenant with usage on fewer days may not use any more credits: `low` is its credits to date. */
 const MIN_LOW_DAYS = 3;
 /**
  * If bursts brought more credits early in the month than the usual rate, less is expected later: this share of the
@@ -170,7 +170,7 @@ function restByMonth(
 /** Each past stretch of days is forecast at the mean rate of this many days before it. */
 const REFERENCE_DAYS = 60;
 const MAX_STRETCHES = 20;
-/** Number of simulated stretches with ordinary variation that are added to the subject's own stretches. */
+/** Number of simulated stretches with ordinary variation that are added to the past stretches. */
 const SIMULATED_STRETCHES = 10;
 /** The error of the rate is computed as if at most this many days were used for it. */
 const MAX_RATE_DAYS = 28;

@@ -63,8 +63,8 @@ export function isIntermittent(days: readonly number[]): boolean {
 }
 
 /**
- * Reports whether the latest 28 days have too few active days for a rate. That includes new tenants and those that
- * just returned.
+ * Reports whether the latest 28 days have too few active days for a rate. That is also true for new tenants and for
+ * tenants that have just returned.
  */
 export function hasFewActiveDays(days: readonly number[]): boolean {
   return activeDaysIn(days, 0, RECENT_DAYS) < MIN_ACTIVE_DAYS;
@@ -73,8 +73,9 @@ export function hasFewActiveDays(days: readonly number[]): boolean {
 /**
  * Forecasts an open month of an intermittent tenant from its own past. It finds past moments at which the tenant had
  * been active in the same way (days since the pause, active days, credits per active day) and takes the credits of the
- * days after them. Moments of `others`, intermittent tenants of the same workspace, complete a short past. `days` are
- * the tenant's daily credits, latest first; `left` is the rest of the month in days. Null if there is too little past.
+ * days after them. Moments of `others`, intermittent tenants of the same workspace, are added if the past of the tenant
+ * is short. `days` are the tenant's daily credits, latest first; `left` is the rest of the month in days. Null if too
+ * few past moments can be compared.
  */
 export function forecastByHabit(
   current: bigint,
@@ -90,7 +91,7 @@ export function forecastByHabit(
   const near = nearestMoments(moments);
   const part = left < 1 ? left : 1;
   const reached = (quantile: number) => current + BigInt(Math.round(quantileOf(near, quantile) * part));
-  // An intermittent tenant may stop on any day, even if it continued every time before, so nothing more is sure.
+  // An intermittent tenant may stop on any day, even if it never did before, so no more credits are sure.
   return { low: reached(LOW), likely: reached(0.5), high: reached(HIGH), sure: null };
 }
 
@@ -98,7 +99,7 @@ export function forecastByHabit(
  * A tenant's activity before a moment: the latest stretch without a week's pause, and the pause before that stretch.
  */
 interface ActivityStretch {
-  /** Days since the stretch began, and how many of them had usage. */
+  /** The number of days since the stretch began, and the number of these days that had usage. */
   age: number;
   active: number;
   /** Credits per active day, without the stretch's first day, which is incomplete; 0 with a single active day. */

@@ -10,7 +10,7 @@ const PACE_MIN_ELAPSED_MS = 5 * DAY_MS;
  */
 export const PACE_CONFIRMATION_MS = DAY_MS - 1_800_000;
 
-/** Returns the time after a period's start from which it is forecast, in milliseconds. */
+/** Returns how much of a period must have passed before it is forecast, in milliseconds. */
 export function paceFromMs(lengthMs: number, minFraction: number): number {
   const { numerator, denominator } = toFraction(minFraction, 'alerts.pace_min_fraction');
   return Math.max(PACE_MIN_ELAPSED_MS, Math.ceil((lengthMs * Number(numerator)) / Number(denominator)));

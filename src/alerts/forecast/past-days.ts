@@ -45,7 +45,7 @@ export class DailyCredits {
     while (this.#days.length < until) {
       const reached = this.#reached ?? this.#reachedBefore(0);
       const earlier = this.#reachedBefore(this.#days.length + 1);
-      // Withdrawn credits do not count as usage.
+      // A day on which the credits fell has no usage.
       this.#days.push(Math.max(0, reached - earlier));
       this.#reached = earlier;
     }
@@ -67,7 +67,10 @@ export function daysSincePause(days: readonly number[]): readonly number[] {
   return days.slice(0, idle === 0 || began < 0 ? read : began);
 }
 
-/** Returns the credits between two moments, which are given in days before now. Part of a day counts in proportion. */
+/**
+ * Returns the credits between two moments, which are given in days before now. For part of a day, the same part of its
+ * credits is returned.
+ */
 export function usedBetween(days: readonly number[], from: number, to: number): number {
   let used = 0;
   for (let day = Math.floor(from); day < to; day += 1) {

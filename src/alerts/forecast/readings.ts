@@ -7,7 +7,7 @@ export interface Readings {
   numbers(periodKey: number, tenantKey: number, entryIds: readonly number[]): number[];
 }
 
-/** Looks up a tenant's recorded credits in the ledger, with one index seek for each entry asked for. */
+/** Looks up a tenant's recorded credits in the ledger, with one index seek for each requested entry. */
 export function createReadings(history: LedgerDb): Readings {
   const credits = history
     .prepare(

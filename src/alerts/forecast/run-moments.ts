@@ -3,7 +3,10 @@ import { oncePerKey } from '../../core/one-at-a-time.ts';
 import type { LedgerDb } from '../../ledger/store/ledger-db.ts';
 import { countUpTo } from './readings.ts';
 
-/** A reading is used for moments up to this far from it, because hourly runs do not end at the same minute each day. */
+/**
+ * A reading is used for all moments at most this far (ms) from it, because hourly runs do not end at the same minute
+ * each day.
+ */
 export const READING_TOLERANCE_MS = 1_800_000;
 
 /**

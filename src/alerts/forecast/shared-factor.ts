@@ -9,19 +9,19 @@ const MIN_DAYS_READ = 28;
 const USUAL_WEEKS = 8;
 /** A day whose factor is within 15% of 1 is ordinary. */
 const MIN_CHANGE = Math.log(1.15);
-/** A factor counts only if it differs from 1 by this many standard errors of the median. */
+/** A factor is used only if it differs from 1 by at least this many standard errors of the median. */
 const MIN_FACTOR_ERRORS = 3;
 /**
  * Standard error of a median for a normal distribution: this factor times the mean absolute deviation over the square
  * root of the count.
  */
 const ERROR_OF_MEDIAN = 1.86;
-/** A level of usage becomes the new normal once it has held on MIN_CHANGED_DAYS of this many days. */
+/** A changed level of usage becomes the normal level when it has held on MIN_CHANGED_DAYS of this many days. */
 const NEW_NORMAL_DAYS = 28;
 const MIN_CHANGED_DAYS = 24;
 /**
  * On a day with a shared change, tenants change by different factors. If a tenant's credits, divided by the shared
- * factor, are within this factor of its usual ones, they are replaced by the usual ones.
+ * factor, are within this factor of its usual credits, the usual credits are used instead.
  */
 const MAX_RESPONSE = 1.6;
 /** A normal level that has not held for this many days is forgotten. */
@@ -120,7 +120,7 @@ export function computeSharedFactors(histories: readonly (readonly number[])[]):
 /** A level that held for four weeks. */
 interface NormalLevel {
   level: number;
-  /** The latest day on which it held. */
+  /** The latest day on which the level held. */
   lastDay: number;
 }
 
@@ -146,7 +146,7 @@ function lastingLevel(levels: readonly number[], day: number, level: number): nu
 interface TenantDays {
   /** Daily credits, latest first. Each day is divided by its level once that is known. */
   days: number[];
-  /** For each number of latest days, how many of them had usage. */
+  /** For each number of latest days: the number of these days that had usage. */
   activeBy: readonly number[];
 }
 

@@ -193,7 +193,7 @@ export class UsageHistory {
 
   /**
    * Returns a tenant's daily credits over more than a year before a month, latest first. Days are calendar days, so
-   * that all runs of a month see the same ones.
+   * that all runs of a month see the same days.
    */
   daysBeforeMonth(periodKey: number, tenantKey: number): readonly number[] {
     return keptValue(this.sources.kept?.daysBefore, { periodKey, tenantKey }, () =>
@@ -251,7 +251,7 @@ export class UsageHistory {
     const place = this.#moments.placeOf(atMs);
     if (place === null) return null;
     const { earlier, later } = place;
-    // Usage is assumed to be even between two readings, and from the start of the period to the first one.
+    // Usage is assumed to be even between two readings, and from the start of the period to the first reading.
     const fromMs = Math.max(earlier.atMs, startMs);
     const toMs = Math.min(later?.atMs ?? 0, endMs);
     if (later === null || toMs <= fromMs) return alone(earlier.lastEntryId);

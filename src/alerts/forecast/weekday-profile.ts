@@ -3,7 +3,7 @@ import { sum } from './past-days.ts';
 export const WEEK_DAYS = 7;
 /** Weekday weights are computed from this many weeks. */
 const WEEKS = 8;
-/** A weekday with a lower weight counts as one without usage. */
+/** A weekday with a lower weight is treated as a weekday without usage. */
 const MIN_WEIGHT = 0.02;
 /** Weekday weights are used only if they leave at most this share of the variance unexplained. */
 const MAX_UNEXPLAINED_SHARE = 0.7;
@@ -113,7 +113,7 @@ function fitsWeekdays(
     return squares;
   };
   const most = apart(() => 1) * MAX_UNEXPLAINED_SHARE;
-  // The first test is cheap; the second one, which leaves out each day in turn, is slow.
+  // The first test is fast. The second test is slow, because it leaves out each day in turn.
   return (
     apart((day) => usual[day % WEEK_DAYS] ?? 1) < most &&
     apart((day) => middleMean(byWeekday[day % WEEK_DAYS] ?? [], day)) < most

@@ -26,7 +26,7 @@ export interface PeriodReadings {
 
 export interface DailyUsageInput {
   period: Period;
-  /** How much of the period has passed; its whole length when it is over. */
+  /** How much of the period has passed, in milliseconds; the whole length of the period when it is over. */
   elapsedMs: number;
   current: PeriodReadings;
   previous: PeriodReadings;
@@ -34,7 +34,7 @@ export interface DailyUsageInput {
   wasRead: (day: string) => boolean;
 }
 
-/** Builds the daily usage of a tenant. Usage between two readings is spread evenly over the days without one. */
+/** Builds the daily usage of a tenant. Usage between two readings is spread evenly over the days without a reading. */
 export function buildDailyUsage({ period, elapsedMs, current, previous, wasRead }: DailyUsageInput): DailyUsage {
   const before = addPeriods(period, -1);
   const startMs = periodStartMs(period);

@@ -120,7 +120,7 @@ function samePointWords({ period, credits }: Facts, { previous_same_point }: Dai
   return `${grouped(credits.current)} credits so far, ${grouped(previous_same_point)} in ${addPeriods(period, -1)} at this point`;
 }
 
-/** Names the tenants with the largest increase, each with its credits in both months. */
+/** Names the tenants with the largest increase, each with its credits in this month and the compared month. */
 function largestTenantsWords({ previous_period }: Facts, { largest }: TenantsEvidence): string | null {
   if (largest.length === 0) return null;
   return largest

@@ -13,7 +13,10 @@ const MAX_NAMED_MEMBERS = 3;
 /** Events with which a condition begins or gets worse. */
 const BEGINS: readonly NotificationEvent[] = ['opened', 'again', 'worse'];
 
-/** Returns the title and the lines of a message about several alerts of one rule, the largest first. */
+/**
+ * Returns the title and the lines of a message about several alerts of one rule. `all` lists the alerts, largest change
+ * first.
+ */
 export function groupText(all: readonly Facts[], ofAll: TenantCounts): MessageText {
   const [first] = all;
   if (first === undefined) return { title: '', lines: [] };

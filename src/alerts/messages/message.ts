@@ -20,7 +20,7 @@ export interface Message extends MessageText {
   event: NotificationEvent | null;
   /** Links to the page about the alert and to the page that acknowledges it; null without such a page. */
   links: { open: string | null; acknowledge: string | null };
-  /** A command that shows more or solves the problem; null without one. */
+  /** A command that shows more or solves the problem; null if there is none. */
   command: string | null;
   /** Details, for receivers that show them next to the message. */
   facts: Fact[];

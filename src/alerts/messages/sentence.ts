@@ -9,8 +9,8 @@ import { isOpenMonth, monthOf, placeOf, titleSubject } from './facts/phrases.ts'
 import { linesOf, type MessageText } from './message.ts';
 
 /**
- * Returns the title and the lines of a message about one alert. They are safe for a terminal, whatever names they
- * contain.
+ * Returns the title and the lines of a message about one alert. The texts are safe for a terminal, even if they contain
+ * names from outside.
  */
 export function alertText(facts: Facts): MessageText {
   // The last message about a settled month shows the final figures, not an end.

@@ -71,7 +71,7 @@ export interface LastNotification {
 /** What the earlier steps of the pipeline (route, inhibit, silence) decided for one alert and one channel. */
 export interface ChannelPolicy {
   routed: boolean;
-  /** Id of the alert that inhibits this one; null: none. */
+  /** Id of the alert that inhibits this alert; null if none does. */
   inhibitedBy: string | null;
   silence: { id: string; untilMs: number } | null;
   /** Limits of plans that the alert has passed, lowest first. */
@@ -205,8 +205,8 @@ function decideReminder(
 }
 
 /**
- * Decides about a system alert that begins and ends repeatedly: it is notified once, then after it has been steady for
- * an hour. Null if it does not flap.
+ * Decides about a system alert that begins and ends repeatedly: it is notified once, and again when it has been steady
+ * for an hour. Null if the alert does not flap.
  */
 function decideFlapping(
   system: NonNullable<CurrentAlert['system']>,

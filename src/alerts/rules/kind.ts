@@ -2,7 +2,9 @@ import type { Severity } from '../../core/text/alert-words.ts';
 
 /** Facts that hold for every alert of one rule. */
 interface KindBase {
-  /** Stored with each alert. Raise it whenever the same figures can give another result. */
+  /**
+   * Version of the rule, stored with each alert. Raise the version whenever the same figures can give another result.
+   */
   version: number;
   title: string;
   /** `both`: its alerts may be warnings or critical. */
@@ -12,7 +14,7 @@ interface KindBase {
 /** The reason why one alert inhibits another. */
 export type InhibitionCondition = 'new_id' | 'metering_stopped' | 'shared_growth';
 
-/** Facts about a rule that judges usage. The pipeline and the messages read them. */
+/** Facts about a usage rule. The pipeline and the messages read these facts. */
 export interface UsageKind extends KindBase {
   docs: UsageDocs;
   /**

@@ -31,7 +31,7 @@ export interface Detection {
 
 /** An open alert whose rule is judged again. */
 export interface OpenAlert {
-  /** The level at which it fires; null while it is pending. */
+  /** The level at which the alert fires; null while the alert is pending. */
   firing: Level | null;
   magnitude: bigint | null;
   previous: UsageFigures | null;
@@ -47,5 +47,5 @@ export interface Candidate {
   before?: UsageFigures;
 }
 
-/** Result of a rule. Absent fields default to the figures of the period and of the previous one. */
+/** Result of a rule. Absent figures default to those of the period and of the previous month. */
 export type RuleResult = { judgement: Judgement } & Partial<Omit<Observation, keyof AlertSubject | 'phase'>>;

@@ -129,7 +129,7 @@ export function stopsReading(name: RuleName): boolean {
   return systemKind(name)?.scope === 'workspace';
 }
 
-/** Reports whether a rule finds growth: an open month adds to it, and a plan may expect it. */
+/** Reports whether a rule finds growth. The rest of an open month adds to growth, and a plan may expect growth. */
 export function findsGrowth(name: RuleName): boolean {
   return usageKind(name)?.stake?.of === 'growth';
 }

@@ -77,7 +77,7 @@ export interface Notification {
 
 /**
  * Why an alert is closed: its cause is gone, the figures are final, its month left the alert window, its workspace is
- * no longer read, or it is no longer routed to the channel.
+ * no longer read, or the alert is no longer routed to the channel.
  */
 export type ClosedBecause = 'gone' | 'settled' | 'left_window' | 'workspace_ended' | 'unrouted';
 
@@ -90,15 +90,15 @@ export type Facts = Omit<Notification, 'notification_id' | 'title' | 'lines' | '
 /** Evidence of an alert, field by field. Credits are exact integers. */
 export interface Evidence {
   threshold: ThresholdEvidence | null;
-  /** The forecast of an open period: from the tenant's history if the rule uses it, otherwise a straight line. */
+  /** The forecast of an open period; null if there is none. */
   projection: {
     credits: bigint;
-    /** The likely range of the forecast; null for a straight line. */
+    /** The likely range of the forecast; null if the message was made without a range. */
     low_credits: bigint | null;
     high_credits: bigint | null;
     elapsed_fraction: number;
   } | null;
-  /** The tenant's share of the workspace's growth, in percent; null unless both grew. */
+  /** The tenant's share of the workspace's growth, in percent; null unless both the tenant and the workspace grew. */
   share_of_increase_percent: number | null;
   share_of_workspace_percent: number | null;
   /**
@@ -174,6 +174,9 @@ export interface DailyUsage {
   recent_daily_credits: bigint | null;
   /** The previous period's credits at the same point; null without a reading. */
   previous_same_point: bigint | null;
-  /** Credits used by the end of each day, the last one at the newest reading; null for days without a reading. */
+  /**
+   * Credits of the period to date at the end of each day, and at the newest reading for the last day; null for days
+   * without a reading.
+   */
   days: { previous: (bigint | null)[]; current: (bigint | null)[] };
 }

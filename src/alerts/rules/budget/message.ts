@@ -36,12 +36,12 @@ function budgetFound(facts: Facts): FoundWords {
   return { title: `${used} credits in ${month}${partOfBudget(facts)}`, figures: [over, forecastWords(facts)] };
 }
 
-/** Formats a budget in credits. For a budget in money, these are the credits that it pays for. */
+/** Formats a budget in credits. A budget in money is shown as the credits that the money pays for. */
 function budgetWords({ threshold, evidence }: Facts): string {
   return evidence.detail === null ? grouped(threshold ?? 0n) : `for ${grouped(threshold ?? 0n)} credits`;
 }
 
-/** Formats how much of the budget is used, in its own unit. */
+/** Formats how much of the budget is used, in the unit of the budget (credits or money). */
 function partOfBudget({ threshold, credits, evidence }: Facts): string {
   if (evidence.detail !== null) return ` ${evidence.detail}`;
   const [limit, percent] = [threshold ?? 0n, percentOf(credits?.current ?? 0n, threshold ?? 0n)];

@@ -10,8 +10,8 @@ import type { RuleContext, TenantFacts } from './rule-context.ts';
 export interface PeriodLook {
   facts: PeriodFacts;
   /**
-   * True: evaluate all tenants. False: only those whose figures this run changed, in the period or in the previous
-   * one.
+   * True: evaluate all tenants. False: evaluate only tenants whose figures this run changed, in the period or in the
+   * previous period.
    */
   all: boolean;
   /** True if this run is the first to find the period settled. */
@@ -103,7 +103,7 @@ const countTenants = preparedSql(
   'pluck',
 );
 
-/** Reports whether reading all tenants of a period is faster than looking up each changed one. */
+/** Reports whether it is faster to read all tenants of a period than to look up each changed tenant. */
 function isMost(connection: LedgerDb, entered: ReturnType<typeof changedEntryRanges>): boolean {
   const { period, after, last, afterBefore, lastBefore } = entered;
   const enough = 2 * (last - after + lastBefore - afterBefore);

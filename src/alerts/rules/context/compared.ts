@@ -3,7 +3,10 @@ import type { Threshold } from '../../figures/threshold.ts';
 import type { UsageFigures } from '../../figures/usage-figures.ts';
 import type { RuleContext, TenantFacts } from './rule-context.ts';
 
-/** Returns the figures that a period is compared with: those of its baseline period, otherwise of the previous month. */
+/**
+ * Returns the figures that a period is compared with: the figures of its baseline period, or of the previous month if
+ * there is no baseline.
+ */
 export function comparedFigures(
   periodKey: number,
   built: Threshold | null,

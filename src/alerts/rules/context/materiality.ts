@@ -25,10 +25,10 @@ interface Increase {
 }
 
 /**
- * Sets the severity of growth by its value. It is critical if the increase to date, or by the low end of the forecast,
- * is at least `critical_share` of the workspace's previous month: in money if a rate card prices the tenant, otherwise
- * in credits. `critical_amount` replaces the share if it is set and a card prices the tenant. A settled finding is a
- * record and always a warning.
+ * Sets the severity of growth by its size. Growth is critical if the increase to date, or by the low end of the
+ * forecast, is at least `critical_share` of the workspace's previous month: in money if a rate card prices the tenant,
+ * otherwise in credits. `critical_amount` replaces the share if it is set and a card prices the tenant. A finding about
+ * a settled month is a record, and always a warning.
  */
 export function byMateriality(context: RuleContext, judgement: Judgement, increase: Increase): Judgement {
   if (judgement.verdict !== 'holds') return judgement;

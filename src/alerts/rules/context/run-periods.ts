@@ -107,8 +107,8 @@ export class RunPeriods {
   }
 
   /**
-   * Reports whether this run is the first to read the previous period completely. Until now there was nothing to
-   * compare with.
+   * Reports whether this run is the first to read the previous period completely. Before this run, the period could not
+   * be compared with it.
    */
   #previousIsNew(periodKey: number): boolean {
     const { merged, factsOf } = this.#context;

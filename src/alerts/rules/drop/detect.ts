@@ -192,8 +192,8 @@ const lastChangeOf = preparedSql(
 );
 
 /**
- * Returns how long ago the tenant's figures changed last, in milliseconds; null if it had no credits since the
- * previous month.
+ * Returns how long ago the tenant's figures changed last, in milliseconds; null if the tenant has had no credits since
+ * the previous month.
  */
 function silentMsOf(
   { connection, usageHistory, nowMs }: RuleContext,
@@ -203,7 +203,7 @@ function silentMsOf(
   // A tenant that stopped in a past month may continue in a later one.
   const current = periodKeyOf(workspaceKeyOf(periodKey), periodAt(nowMs));
   const changedBy = lastChangeOf(connection).get(periodKey - 1, current, tenantKey) as number | undefined;
-  // A run in progress has no end yet, so its changes count as made now.
+  // A run in progress has no end yet, so its changes are treated as made now.
   return changedBy === undefined ? null : (ageMs(usageHistory.endOf(changedBy), nowMs) ?? 0);
 }
 

@@ -49,8 +49,8 @@ function jumpCandidates({ settings, usageHistory }: RuleContext, { facts }: Peri
 }
 
 /**
- * SQL for a tenant's credits when the recent days began. Between two readings usage counts as even, and the result is
- * rounded down.
+ * SQL for a tenant's credits when the last four days began. Usage is assumed to be even between two readings, and the
+ * result is rounded down.
  */
 function recentReading({ later, passed }: { later: number | null; passed: number }): string {
   const readBy = (entry: string) => `coalesce((SELECT e4.credits_after FROM usage_entries e4
@@ -136,7 +136,7 @@ function usedInFirst(context: RuleContext, tenant: TenantFacts, { baseline }: Th
 }
 
 /**
- * Returns the threshold of a tenant whose previous month is no baseline: it was active on few days, pauses
+ * Returns the threshold of a tenant whose previous month is no baseline: the tenant was active on few days, pauses
  * habitually, or used nothing in that month. Null for other tenants, and without usage within a year.
  */
 function habitualThreshold(

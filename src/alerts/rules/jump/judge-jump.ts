@@ -10,7 +10,7 @@ export interface JumpInput {
   /** The limit and its baseline, see `findJumpThreshold`; null if there is nothing to compare with. */
   threshold: { credits: bigint; baseline: bigint } | null;
   phase: PeriodPhase;
-  /** The level of the alert if it already fires; null otherwise. */
+  /** The level of the alert if the alert already fires; null otherwise. */
   firing: Level | null;
   /** Fraction of an open period that must pass before it is forecast. */
   paceMinFraction: number;

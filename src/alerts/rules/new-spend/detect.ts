@@ -86,7 +86,7 @@ const lastUseOf = preparedSql(
   'pluck',
 );
 
-/** Returns the last month in which the tenant used credits; null if it never did. */
+/** Returns the last month in which the tenant used credits; null if the tenant never used credits before. */
 function backSince({ connection }: RuleContext, { periodKey, tenantKey }: TenantFacts): string | null {
   const period = lastUseOf(connection).get(tenantKey, periodKey, workspaceKeyOf(periodKey)) as Period | undefined;
   return period ?? null;
@@ -103,7 +103,7 @@ export interface NewSpendInput {
   hadCredits: boolean;
   /** Credits below which a new tenant is not notified. */
   floor: bigint;
-  /** Forecast of the open period; null without one. Computed only for a finding. */
+  /** Returns the forecast of the open period; null without a forecast. Called only if the rule has a finding. */
   likely: () => bigint | null;
 }
 

@@ -6,8 +6,8 @@ const BEGINS_WITHIN_MS = 7 * DAY_MS;
 /** Two tenants' usage is read at different times, so the successor may seem to begin this much before the last use. */
 const READING_SLACK_MS = DAY_MS;
 /**
- * The alert that a tenant stopped waits this long for a successor to reach its floor. Then either both are notified
- * together, or only the stop.
+ * The alert that a tenant stopped waits at most this long for a successor to reach its floor. If the successor does,
+ * both alerts are notified together; otherwise, only the stop is.
  */
 export const MAX_SUCCESSOR_WAIT_MS = 7 * DAY_MS;
 

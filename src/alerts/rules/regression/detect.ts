@@ -46,8 +46,8 @@ function judgeRegressionOfTenant(
 }
 
 /**
- * The loss counts as restored if no other fall followed for this long. A counter that is corrected every night falls
- * again before that.
+ * The loss is treated as restored only if no other fall followed for this long. A counter that is corrected every night
+ * falls again before that.
  */
 const RESTORED_AFTER_MS = DAY_MS + HOUR_MS;
 
@@ -57,7 +57,7 @@ interface EntryRow {
   at: string;
 }
 
-/** Reads the earlier falls of a tenant's counter, and the readings after the last one. */
+/** Reads the earlier falls of a tenant's counter, and the readings after the last fall. */
 class Falls {
   readonly #nowMs: number;
   /** Id of the last entry before this run. */
@@ -145,7 +145,7 @@ const USUAL_DAYS = 3;
 const DAYS_OF_FALLS = 14;
 
 export interface RegressionInput {
-  /** The credits that this run removed, and the counter before; null if the run did not reduce it. */
+  /** The credits that this run removed, and the counter before this run; null if the run did not reduce the counter. */
   fall: { missing: bigint; before: bigint } | null;
   /**
    * The known loss of an open alert, in credits; 0 without one. It is also 0 if this run reduced the counter again and
@@ -163,7 +163,7 @@ export interface RegressionInput {
 /**
  * Judges a fall of an open period's counter. Usage only adds up, so a fall is a correction or a loss. The alert ends
  * when one run restores the credits, not by ordinary growth. A second fall within a day adds to the first. A counter
- * that falls every night is notified once, and again for a fall that is half as large again.
+ * that falls every night is notified once, and again only for a fall of at least 1.5 times the largest recent fall.
  */
 export function judgeRegression({ fall, lost, restored, usual, floor }: RegressionInput): Judgement {
   if (fall === null) return restored ? clear(true) : fallen(lost);

@@ -27,7 +27,7 @@ export interface RestatementInput {
 
 /**
  * Judges a change of a closed or settled period. The alert ends when the service reverts the change. Changes below the
- * floor are ignored, and in a period that is not closed also changes by less than a hundredth.
+ * floor are not reported, and in a period that is not closed also changes by less than a hundredth.
  */
 export function judgeRestatement({ stated, closed, current, floor }: RestatementInput): Judgement {
   if (stated === null) return clear(true);
@@ -55,7 +55,10 @@ function findChanged(context: RuleContext): Candidate[] {
   return [...correctedBy(connection).all({ runKey: merged.run.runKey }), ...settled];
 }
 
-/** Finds tenants of a settled, unclosed period whose figures this run changed from the settled ones. */
+/**
+ * Finds tenants of a settled, unclosed period whose figures this run changed, so that they differ from the settled
+ * figures.
+ */
 function findRestated({ merged, usageHistory, settings }: RuleContext, periodKey: number): number[] {
   const floor = settings.leastFloor;
   const settledEntry = usageHistory.settledEntry(periodKey);
