@@ -50,8 +50,7 @@ export function* timesAfter(schedule: CronSchedule, afterMs: number): Generator<
 
 /** Returns the latest time of a schedule at or before `nowMs`, or null if there is none. */
 export function latestTime(schedule: CronSchedule, nowMs: number): number | null {
-  // `previousRuns` excludes the given time, and a match lasts a whole second. Starting at the next second includes a
-  // match at `nowMs`.
+  // `previousRuns` returns only slots before the given second. Starting one second later includes a slot at `nowMs`.
   const [latest] = parseSchedule(schedule).previousRuns(1, new Date((Math.floor(nowMs / 1000) + 1) * 1000));
   return latest?.getTime() ?? null;
 }

@@ -28,8 +28,8 @@ import {
 
 /**
  * Time that a stop gives running jobs before it aborts them. An aborted run applies nothing, and the next daemon
- * repeats the run. All waits of a stop together must be shorter than pm2's kill_timeout, which leaves `intake` and
- * `rest` two seconds each.
+ * repeats the run. All waits of a stop together must be shorter than pm2's kill_timeout: the stages `intake` and `rest`
+ * have two seconds each.
  */
 const JOBS_TIMES = { graceMs: 2_000, deadlineMs: 12_000 };
 /** Time that a stop then gives running deliveries. The next daemon repeats a delivery that no receiver has answered. */

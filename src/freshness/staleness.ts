@@ -112,8 +112,8 @@ const MIN_SLOTS = 4;
 const STALE_GRACE_MS = 60_000;
 
 /**
- * Returns the time after the last complete run from which on a workspace is stale, in milliseconds: twice the longest
- * pause between two slots of its schedule, plus a minute.
+ * Returns how many milliseconds after its last complete run a workspace becomes stale: twice the longest pause between
+ * two slots of its schedule, plus a minute.
  */
 export function staleAfterMs(schedule: CronSchedule, nowMs: number): number {
   return 2 * longestPauseMs(schedule, nowMs) + STALE_GRACE_MS;

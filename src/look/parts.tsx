@@ -86,7 +86,7 @@ export function FigureTable({ label, heads, rows, isStacked = false }: FigureTab
   );
 }
 
-/** Returns the classes of a table: with several columns of numbers, it is set closer on narrow screens. */
+/** Returns the classes of a table. On narrow screens, several columns of numbers get less space between them. */
 export function tableClass({ numbers, isStacked }: { numbers: number; isStacked: boolean }): string {
   return [numbers > 1 ? 'figures' : '', isStacked ? 'stacked' : ''].filter((name) => name !== '').join(' ');
 }

@@ -181,8 +181,8 @@ export class Forwarder {
   }
 
   /**
-   * Reports whether the saved answers of the receiver can still be used. They must cover an entry after the cursor, and
-   * the receiver must still recognize the ids of events that were sent since it answered.
+   * Reports whether the saved answers of the receiver can still be used. They must include an entry after the
+   * cursor, and the receiver must still recognize the ids of events that were sent since it answered.
    */
   #counts({ upTo, askedMs }: { upTo: number; askedMs: number }, cursor: number): boolean {
     const { clock, receiver } = this.#deps;

@@ -243,7 +243,8 @@ class LedgerPublication {
 
   /**
    * Sends the runs that are new or were still running at the last publication, because a run changes until it ends. If
-   * the ledger has deleted old runs since, the copied runs of that time are replaced by the remaining ones.
+   * the ledger has deleted old runs since, the copied runs in the range of the deleted ones are replaced by those that
+   * remain.
    */
   async #sendRuns(before: PublishedKeys, now: PublishedKeys): Promise<void> {
     const run = before.runs ?? 0;

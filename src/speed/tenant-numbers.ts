@@ -136,7 +136,7 @@ export class TenantNumbering {
   }
 }
 
-/** Yields the ids in the blocks after the first `skip` ids. */
+/** Yields the ids that the blocks hold, without the first `skip` of them. */
 function* idsIn(blocks: readonly DataView[], skip: number): Generator<string> {
   let place = 0;
   for (const block of blocks) {

@@ -13,8 +13,8 @@ interface HistoryFindings {
   /** Keys that are missing from the listing in two runs and also from the tenant's own history. */
   withdrawals: AbsentKey[];
   /**
-   * Keys that the tenant's history still contains, or whose history could not be read. The next run examines other keys
-   * first.
+   * Keys that are missing from the listing, but not withdrawn: the tenant's history still contains them, or it could
+   * not be read. The next run examines other keys first.
    */
   unconfirmed: AbsentKey[];
 }

@@ -64,8 +64,8 @@ export class ThreadedWriter implements CommandPort {
   /** Opens the ledger. Call it once, before anything else. */
   async open(start: WriterOptions): Promise<void> {
     const opened = this.#send<MigrationReport>('open', start);
-    // Sends the request to the thread at once: this turn of the event loop may first load a library, and the thread
-    // opens the ledger meanwhile.
+    // Sends the request now and not after this turn of the event loop: the turn may still load a library, and the
+    // thread opens the ledger meanwhile.
     this.#flush();
     this.migration = await opened;
   }

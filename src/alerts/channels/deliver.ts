@@ -79,7 +79,7 @@ async function attemptOnce(
   return channel.deliver({ notificationId, payload, attempt: attempts + 1 }, { signal });
 }
 
-/** The attempt to record and its outcome; `outcome` is null if the attempt was cut off. */
+/** A delivery attempt, in the form in which it is recorded, and its outcome; null if the attempt was cut off. */
 type Judged = Pick<AttemptRecord, 'event' | 'delayMs' | 'error' | 'tooLarge'> & { outcome: DeliveryOutcome | null };
 
 function judgeAttempt(

@@ -15,7 +15,10 @@ import { ALL_CHANNELS, toDueParameters } from './due.ts';
 import type { DueNotification } from './notify-channels.ts';
 import { decideSelected } from './notify-channels.ts';
 
-/** Decides again about all alerts with a due decision or notification on these channels. Returns what to send now. */
+/**
+ * Decides again whether to notify these channels of each alert that has a decision or notification due. Returns the
+ * notifications to send now.
+ */
 export function decideDueNotifications(
   connection: LedgerDb,
   notifying: NotifyOptions,

@@ -132,7 +132,7 @@ function readCell({ attributes, value, text, hasFormula }: OpenCell, context: Sh
   }
 }
 
-/** Returns the value of a number cell. `dates` is null if the cell does not show the number as a date. */
+/** Returns the value of a number cell. `dates` has the workbook's date system if the cell shows a date; else null. */
 function numberCell(raw: string, dates: SheetContext | null): WorkbookCell {
   const iso = dates === null ? null : isoOfSerial(Number(raw), dates.is1904);
   if (iso !== null) return textCell(iso);

@@ -46,7 +46,7 @@ const scenarioWorkspaceSchema = z.strictObject({
   generate: generateSchema.optional(),
 });
 
-/** The signing scheme, with the names and defaults of a workspace in `usage-ledger.yml`. */
+/** The settings of the signing scheme. Names and defaults are those of a workspace in `usage-ledger.yml`. */
 const signingSchema = z.strictObject({
   payload: requiredText.default('{workspace_id}{valid_until}'),
   encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),

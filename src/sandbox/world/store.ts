@@ -159,7 +159,7 @@ export class SandboxWorkspace {
   }
 
   /**
-   * Creates a function that returns the usage of a tenant and period at one time. It prepares each period only once.
+   * Creates a function that returns the usage of a tenant and period as it is at `nowMs`. Each period is prepared once.
    */
   #usageReader(nowMs: number): UsageReader {
     const readers = new Map<Period, PeriodReader>();

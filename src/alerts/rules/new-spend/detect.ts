@@ -79,7 +79,7 @@ function judgeNewSpendOfTenant(context: RuleContext, tenant: TenantFacts, known:
 }
 
 const lastUseOf = preparedSql(
-  // The periods of the workspace are read one by one, because no index leads from a tenant to its usage.
+  // The periods of the workspace are read one by one: the index on usage begins with the period, not with the tenant.
   `SELECT p.period FROM periods p CROSS JOIN tenant_usage u ON u.period_key = p.period_key AND u.tenant_key = ?
        WHERE p.period_key < ? AND p.workspace_key = ? AND u.credits_used > 0
        ORDER BY p.period DESC LIMIT 1`,

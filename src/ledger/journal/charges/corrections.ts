@@ -104,7 +104,7 @@ export class ChargeBook {
       .map((one) => (one.cardKey !== null && isStorable(one.amountMinor ?? 0n) ? one : { ...one, amountMinor: null }));
   }
 
-  /** Returns the amount due for a key of a closed period minus the charge that the close froze. */
+  /** Returns the correction due for a key of a closed period: today's charge minus the one that the close froze. */
   #amountDue({ periodKey, tenantKey }: ChargedKey, { cards, pricer }: CorrectedClose) {
     const key = { periodKey, tenantKey };
     const now = usageNow(this.#connection).get(key);

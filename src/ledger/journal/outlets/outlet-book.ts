@@ -246,7 +246,7 @@ export function resumeOutlet(connection: LedgerDb, { name, perhaps, nowMs }: Res
 export interface LateRejectionsRequest {
   name: string;
   refused: readonly Omit<OutletException, 'state'>[];
-  /** Time of the last rejection report that was read; null when none was read. */
+  /** Time of the receiver's newest report of rejected events that was read; null when none was read. */
   untilMs: number | null;
   nowMs: number;
 }

@@ -27,7 +27,7 @@ export const alerts = sqliteTable(
     level: text('level', { enum: ['likely', 'happened', 'settled'] }).notNull(),
     severity: text('severity', { enum: SEVERITIES }).notNull(),
     state: text('state', { enum: ALERT_STATES }).notNull(),
-    /** The current figures that the rule compares; null for system alerts. */
+    /** The figures that the rule compared last, of the previous and the current period; null for system alerts. */
     previousCredits: int64('previous_credits'),
     currentCredits: int64('current_credits'),
     previousRequests: int64('previous_requests'),

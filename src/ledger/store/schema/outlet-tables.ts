@@ -48,7 +48,7 @@ export const outletEvents = sqliteTable(
       .references(() => outlets.name),
     entryId: integer('entry_id').notNull(),
     /**
-     * `held` entries are sent automatically as soon as nothing blocks them. A person settles the entries in other
+     * `held` entries are sent automatically as soon as nothing blocks them. A person decides about entries in other
      * states.
      */
     state: text('state', { enum: ['held', 'late', 'refused', 'settled'] }).notNull(),

@@ -43,7 +43,8 @@ export class Attempts {
   }
 
   /**
-   * Returns the attempt that a `Cookie` header belongs to, and ends it. Null if there is none, and after ten minutes.
+   * Returns the sign-in attempt that a `Cookie` header belongs to, and ends it. Null if there is none, or if it began
+   * more than ten minutes ago.
    */
   take(cookieHeader: string | undefined): SignInAttempt | null {
     const id = cookieValue(cookieHeader, ATTEMPT_COOKIE);
