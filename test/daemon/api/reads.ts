@@ -6,12 +6,12 @@ import { commandLineOf, inputOf, ledgerOfOperations } from '../../operations/led
 import { connectOverHttp } from '../mcp/mcp-client.ts';
 import { requestOf, serveApi } from './served-api.ts';
 
-const worldOfOperations = copiesOf(ledgerOfOperations);
-
 /** Compares each read of a kind over HTTP with its command and with its tool of MCP; `isPart` picks those of a file. */
 export function describeReads(kind: Operation['kind'], isPart: (operation: Operation) => boolean = () => true): void {
   const ofKind = OPERATIONS.filter((operation) => operation.role === 'read' && operation.kind === kind);
   const reads = ofKind.filter(isPart);
+  // Made for each file that calls this: the folder of the original is removed at the end of the file.
+  const worldOfOperations = copiesOf(ledgerOfOperations);
   describe(`a ${kind} over HTTP`, () => {
     it.each(reads.map((operation) => [operation.name, operation] as const))(
       'answers %s with the document of its command, and MCP does the same',
