@@ -13,7 +13,7 @@ import type { RecordedHistory, RecordedLink } from './history.ts';
 /** The only channel of a replay. Its messages are counted and never sent. */
 const CHANNELS = toRoutes([{ type: 'log', name: 'backtest' }]);
 
-/** What a replica replays, and the settings that it uses. */
+/** The history that a replica replays, and the settings that it uses. */
 export interface ReplicaSource {
   ledger: LedgerDb;
   history: RecordedHistory;

@@ -13,14 +13,14 @@ export interface ChannelReport {
   says: 'works' | 'fails' | 'disabled';
 }
 
-/** What a sender needs of the ledger. All functions except `whyDisabled` run in the writer thread. */
+/** The functions of the ledger that a sender needs. All except `whyDisabled` run in the writer thread. */
 export interface DeliveryAccess {
   whyDisabled(channel: string): string | null;
   claim(request: { notificationId: string; nowMs: number }): Promise<ClaimedDelivery | null>;
   record(record: AttemptRecord & { about: ChannelReport | null }): Promise<void>;
 }
 
-/** What a sender needs to deliver messages. */
+/** The parts that a sender needs to deliver messages. */
 export interface DeliveryDeps {
   access: DeliveryAccess;
   channels: ReadonlyMap<string, Channel>;

@@ -8,7 +8,7 @@ import { createSlackChannel } from './slack-channel.ts';
 import { createTeamsChannel } from './teams-channel.ts';
 import { createWebhookChannel, type HttpChannelDeps } from './webhook-channel.ts';
 
-/** What the channels need of the program. */
+/** The parts of the program that channels need. */
 export interface ChannelDeps extends HttpChannelDeps {
   logger: Logger;
 }

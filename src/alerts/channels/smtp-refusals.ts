@@ -8,7 +8,7 @@ export interface SmtpReply {
   enhanced: string | null;
 }
 
-/** What a refusal means: the fault in words, the remedy, and how the delivery goes on. */
+/** The meaning of a refusal: the fault in words, the remedy, and how the delivery goes on. */
 export interface SmtpRefusal {
   /** Status and refused item: `SMTP 550: the mail server refused the sender a@example.com`. */
   fault: string;
@@ -50,7 +50,7 @@ function bareAddress(text: string): string {
   return /<([^<>]+)>$/.exec(text)?.[1] ?? text;
 }
 
-/** What replies mean. The first row that matches a reply applies. */
+/** The meanings of replies. The first row that matches a reply applies. */
 const ROWS: readonly RefusalRow[] = [
   // 523 and 5.3.4 mean that this message is too large, whichever command was answered.
   {

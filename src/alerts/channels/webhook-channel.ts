@@ -7,7 +7,7 @@ import { requireChannelUrl } from './channel-url.ts';
 import { postJson } from './post-json.ts';
 import { decodeWebhookKey, signWebhook } from './webhook-signature.ts';
 
-/** What channels that use HTTP need of the program. */
+/** The parts of the program that channels with HTTP need. */
 export interface HttpChannelDeps {
   clock: Clock;
   /** Resolves host names; absent: the system's resolver. */

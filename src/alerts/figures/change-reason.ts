@@ -1,6 +1,6 @@
 import type { UsageFigures } from './usage-figures.ts';
 
-/** What made credits grow: `volume` is more requests, `intensity` more credits per request, `mixed` both. */
+/** The cause of growth: `volume` is more requests, `intensity` more credits per request, `mixed` both. */
 export type GrowthDriver = 'volume' | 'intensity' | 'mixed';
 
 /** The driver is `volume` if requests explain at least four fifths of the growth, `intensity` if at most one fifth. */

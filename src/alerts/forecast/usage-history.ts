@@ -21,7 +21,7 @@ import {
   type RunTimes,
 } from './run-moments.ts';
 
-/** What the usage history is read from. */
+/** The sources that the usage history is read from. */
 export interface HistorySources {
   /** The ledger, with the changes of the run that is evaluated. */
   connection: LedgerDb;

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ChannelRoute } from '../pipeline/route.ts';
 
 /**
- * What an acknowledge link acknowledges: one alert, or all alerts of a message (`msg_...`), while their conditions
- * hold.
+ * The alerts that an acknowledge link acknowledges: one alert, or all alerts of a message (`msg_...`), while their
+ * conditions hold.
  */
 export interface AcknowledgeTarget {
   id: string;

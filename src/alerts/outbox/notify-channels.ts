@@ -37,7 +37,7 @@ export interface DueNotification {
   countTenants(): TenantCounts;
 }
 
-/** What was decided about one alert, over all channels. */
+/** The decision about one alert, over all channels. */
 interface AlertOutcome {
   /** Events that became pending for a channel. */
   events: NotificationEvent[];

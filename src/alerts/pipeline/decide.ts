@@ -68,7 +68,7 @@ export interface LastNotification {
   atOnce: boolean;
 }
 
-/** What the earlier steps of the pipeline (route, inhibit, silence) decided for one alert and one channel. */
+/** The decisions of the earlier steps of the pipeline (route, inhibit, silence) for one alert and one channel. */
 export interface ChannelPolicy {
   routed: boolean;
   /** Id of the alert that inhibits this alert; null if none does. */

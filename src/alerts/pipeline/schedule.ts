@@ -23,7 +23,7 @@ export const NO_PENDING_NOTIFICATION: PendingNotification = {
   givenUp: 0,
 };
 
-/** What decides when a notification is sent. */
+/** The facts that decide when a notification is sent. */
 export interface ScheduleContext {
   alert: Pick<StoredAlert, 'episode' | 'level'>;
   isOutlier: boolean;

@@ -39,7 +39,7 @@ export interface PendingMessage {
   pending_at: string;
   /** When it is sent or retried; null if it was given up. */
   due_at: string | null;
-  /** What the notification waits to be sent with: a group, or the daily summary (`digest`); null: it is sent alone. */
+  /** A notification that waits is sent with a group, or with the daily summary (`digest`); null: it is sent alone. */
   batch: 'group' | 'digest' | null;
   failures: bigint;
 }

@@ -1,7 +1,7 @@
 import type { Level, Severity } from '../../core/text/alert-words.ts';
 import type { UsageFigures } from '../figures/usage-figures.ts';
 
-/** What a rule reports if its condition holds. */
+/** The report of a rule if its condition holds. */
 export interface Finding {
   level: Level;
   severity: Severity;
