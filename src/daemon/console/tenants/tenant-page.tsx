@@ -104,7 +104,9 @@ function MonthTiles({
       ))}
       <Tile label="Open alerts">
         <p class={`figure ${openAlerts === 0 ? '' : 'odd'}`}>{formatInteger(openAlerts)}</p>
-        <p class="quiet">{openAlerts > 0 ? 'listed below' : hasMuted ? 'others are muted' : 'nothing unusual'}</p>
+        <p class="quiet">
+          {openAlerts > 0 ? 'listed below' : hasMuted ? 'muted ones are listed below' : 'nothing unusual'}
+        </p>
       </Tile>
     </div>
   );
